@@ -241,9 +241,9 @@ export const security = {
   DRAIN_S: setting({
     for: serving,
     reader: integer(0, 10),
-    default: { local: '0', sandbox: '5', production: '5' },
+    default: { local: '0', sandbox: '2', production: '2' },
     meaning:
-      'How long a stopping process still accepts calls and asks callers to use another replica.',
+      'How long a stopping process still accepts calls and asks callers to use another replica: longer than the load balancer takes to notice.',
   }),
   DATABASE_PASSWORD_FILE: setting({
     for: [...storing, 'migrate'],

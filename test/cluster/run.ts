@@ -13,6 +13,7 @@ import type { Options } from './options.ts'
 import { countViolations } from './report/invariants.ts'
 import { measure } from './report/measure.ts'
 import { keepResult, lineOf, type Result } from './report/results.ts'
+import { slowestPushes } from './report/slowest.ts'
 
 type Run = Options & { programs: LabPrograms }
 
@@ -47,6 +48,7 @@ async function runFault(
   await lab.healthy()
   note(`${fault.name}: waiting until nothing is under way`)
   const counts = await countViolations(lab.databaseUrl, load.records)
+  for (const line of await slowestPushes(lab.databaseUrl, load.records)) note(line)
   const measures = measure(load.records, { beganMs, overMs })
   const all = { ...counts, ...fault.mustBeZero?.(measures, facts) }
   const violations = Object.fromEntries(Object.entries(all).filter(([, count]) => count !== 0))

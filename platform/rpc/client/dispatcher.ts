@@ -33,7 +33,7 @@ const plainly: ConnectBy = () => plain
  * Shorter than a server keeps serving after it began to stop (DRAIN_S): when it closes idle connections we have none
  * there any more, so no call is sent on a connection that is being closed.
  */
-const idleMs = 4_000
+const idleMs = 1_500
 
 /** How long an instance that drains gets no calls; by then it has ended or is back. */
 const leavingMs = 5_000
@@ -71,6 +71,7 @@ function openPool(origin: string, connectBy: ConnectBy, options: DispatcherOptio
     connect,
     headersTimeout: 65_000,
     bodyTimeout: 65_000,
+    keepAliveTimeout: idleMs,
     keepAliveMaxTimeout: idleMs,
     maxResponseSize: options.maxResponseSize ?? -1,
   })

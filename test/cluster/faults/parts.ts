@@ -8,6 +8,8 @@ import { type Fault, seconds } from './fault.ts'
 const partitionMs = 15_000
 const frozenMs = 15_000
 const readyWithinMs = 60_000
+/** As in the manifests: minReadySeconds. */
+const minReadyMs = 5_000
 
 const accountsPartitioned: Fault = {
   name: 'accounts-partitioned',
@@ -43,15 +45,19 @@ const rollingRestart: Fault = {
   name: 'rolling-restart',
   title: 'Every replica of every process is restarted, one after the other',
   required: 'no operation fails; a stop takes at most 3 s',
-  async inject({ parts }) {
+  async inject({ parts, balancer }) {
     const facts = { stops: 0, unclean: 0, longestStopS: 0 }
     for (const one of parts.all) {
+      const isGateway = one.part === 'gateway'
+      if (isGateway) await balancer.leave(one.host)
       const stopped = await one.stop()
       facts.stops += 1
       facts.unclean += stopped.isClean ? 0 : 1
       facts.longestStopS = Math.max(facts.longestStopS, stopped.seconds)
       await one.start()
       await eventually(() => one.isReady(), readyWithinMs)
+      if (isGateway) await balancer.enter(one.host)
+      await sleep(minReadyMs)
     }
     return { facts }
   },

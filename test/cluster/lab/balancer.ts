@@ -1,18 +1,27 @@
 // The load balancer before the gateways: HAProxy, which takes a gateway out when its readiness fails twice.
 import fs from 'node:fs'
+import net from 'node:net'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import type { Host } from './network.ts'
 import type { Machines } from './processes.ts'
 
 /** How often the balancer asks a gateway, and how many refusals in a row take it out. */
 export const checks = { everyS: 1, fall: 2 }
 
+/** What Kubernetes does to a load balancer when a pod is stopped and when its successor is ready. */
+export type Balancer = {
+  /** Sends no more requests to a gateway; those that it has stay. */
+  leave(gateway: Host): Promise<void>
+  enter(gateway: Host): Promise<void>
+}
+
 /** Starts the balancer on its host. */
 export async function startBalancer(
   machines: Machines,
   host: Host,
   gateways: readonly Host[],
-): Promise<void> {
+): Promise<Balancer> {
   const servers = gateways.map(
     ({ name, address }) =>
       `  server ${name} ${address}:8080 check port 8081 inter ${checks.everyS}s fall ${checks.fall} rise 1 on-marked-down shutdown-sessions`,
@@ -20,8 +29,14 @@ export async function startBalancer(
   const config = [
     'global',
     '  maxconn 4096',
+    '  log stdout format raw local0',
+    `  stats socket ${machines.insideFolder}/haproxy.sock level admin`,
     'defaults',
     '  mode http',
+    '  log global',
+    '  option httplog',
+    // What failed alone.
+    '  option dontlog-normal',
     '  timeout connect 2s',
     '  timeout client 60s',
     '  timeout server 60s',
@@ -45,4 +60,24 @@ export async function startBalancer(
     command: ['/usr/sbin/haproxy', '-db', '-f', `${machines.insideFolder}/haproxy.cfg`],
     inside: 'root',
   })
+  const order = (text: string) => say(path.join(machines.folder, 'haproxy.sock'), text)
+  return {
+    // A check that fails would cut the requests in flight.
+    leave: async ({ name }) => {
+      await order(`disable health gateways/${name}`)
+      await order(`set server gateways/${name} state drain`)
+    },
+    enter: async ({ name }) => {
+      await order(`set server gateways/${name} state ready`)
+      await order(`enable health gateways/${name}`)
+    },
+  }
+}
+
+/** Says one line to HAProxy, and fails for an answer, which is an error. */
+async function say(socketFile: string, line: string): Promise<void> {
+  const socket = net.connect(socketFile)
+  socket.end(`${line}\n`)
+  const answer = (await text(socket)).trim()
+  if (answer !== '') throw new Error(`HAProxy, to "${line}": ${answer}`)
 }

@@ -12,7 +12,7 @@ import {
 } from '../../../deploy/local/sandbox-file.ts'
 import { consoleKey, prepareSecrets } from '../../../deploy/local/secrets.ts'
 import { silentLog } from '../../support/database.ts'
-import { startBalancer } from './balancer.ts'
+import { type Balancer, startBalancer } from './balancer.ts'
 import { type NatsCluster, startNats } from './nats.ts'
 import { type Network, openNetwork } from './network.ts'
 import { addHosts, type Parts, startParts } from './parts.ts'
@@ -27,6 +27,7 @@ export type Lab = {
   postgres: Postgres
   nats: NatsCluster
   parts: Parts
+  balancer: Balancer
   /** The superuser's URL of the product's database. Secret. */
   databaseUrl: string
   /** Resolves when everything runs and is ready. */
@@ -74,9 +75,9 @@ export async function buildLab(
     databaseUrl,
     natsUrl: nats.url,
   })
-  await startBalancer(machines, proxy, hosts.get('gateway') ?? [])
+  const balancer = await startBalancer(machines, proxy, hosts.get('gateway') ?? [])
   const healthy = async () => {
     await Promise.all([postgres.healthy(), nats.healthy(), parts.ready()])
   }
-  return { sandbox, network, postgres, nats, parts, databaseUrl, healthy }
+  return { sandbox, network, postgres, nats, parts, balancer, databaseUrl, healthy }
 }

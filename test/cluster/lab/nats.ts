@@ -31,7 +31,7 @@ export type NatsCluster = {
   /** Ends a server by SIGTERM, as a rolling update does. */
   stop(member: Host): Promise<void>
   start(member: Host): Promise<void>
-  /** Resolves when all three have each other, and, once the stream exists, it is current on all. */
+  /** Resolves when all three have recovered, and the stream and its consumers, once they exist, have a leader. */
   healthy(): Promise<void>
 }
 
@@ -128,18 +128,22 @@ async function monitor<T>({ address }: Host, query: string): Promise<T | undefin
   }
 }
 
-type StreamDetail = {
-  name: string
-  cluster?: { leader?: string; replicas?: { current: boolean }[] }
-}
+type Led = { cluster?: { leader?: string } }
+type StreamDetail = Led & { name: string; consumer_detail?: Led[] }
 type JetStream = { account_details?: { stream_detail?: StreamDetail[] }[] }
 
 async function streamOf(host: Host): Promise<StreamDetail | undefined> {
-  const answer = await monitor<JetStream>(host, 'jsz?streams=true&accounts=true')
+  const answer = await monitor<JetStream>(host, 'jsz?streams=true&consumers=true&accounts=true')
   const all = answer?.account_details?.flatMap(({ stream_detail = [] }) => stream_detail) ?? []
   return all.find(({ name }) => name === stream)
 }
 
+/** The server has recovered, and the stream and its consumers, once they exist, have a leader. */
 async function isHealthy(host: Host): Promise<boolean> {
-  return (await monitor<{ status?: string }>(host, 'healthz'))?.status === 'ok'
+  const [health, stream] = await Promise.all([
+    monitor<{ status?: string }>(host, 'healthz'),
+    streamOf(host),
+  ])
+  const led = stream === undefined ? [] : [stream, ...(stream.consumer_detail ?? [])]
+  return health?.status === 'ok' && led.every(({ cluster }) => Boolean(cluster?.leader))
 }

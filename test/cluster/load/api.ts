@@ -42,8 +42,8 @@ export function openApi({ base_url, projects, institutions }: SandboxFile): Api 
   async function once(call: Call): Promise<{ one: Try; body: Json; text: string }> {
     const sentMs = Date.now()
     const { method, path, version = '2024-10-01', headers = {}, body } = call
-    const ended = (status: number, text: string) => ({
-      one: { sentMs, endMs: Date.now(), status },
+    const ended = (status: number, text: string, error?: string) => ({
+      one: { sentMs, endMs: Date.now(), status, ...(error !== undefined && { error }) },
       body: parse(text),
       text,
     })
@@ -64,8 +64,9 @@ export function openApi({ base_url, projects, institutions }: SandboxFile): Api 
         ...(body !== undefined && { body: JSON.stringify(body) }),
       })
       return ended(response.statusCode, await response.body.text())
-    } catch {
-      return ended(0, '')
+    } catch (error) {
+      const { code, name } = error as NodeJS.ErrnoException
+      return ended(0, '', code ?? name)
     }
   }
 

@@ -10,6 +10,8 @@ export type Try = {
   endMs: number
   /** Of HTTP; 0 when no answer came. */
   status: number
+  /** Why no answer came. */
+  error?: string
 }
 
 /** One operation, repeated with the same ids until its outcome is known, as an integrator does. */

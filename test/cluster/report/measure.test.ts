@@ -34,6 +34,7 @@ it('the longest time without a create counts from the last success before the fa
   const measures = measure({ operations, pushes: [] }, window)
   expect(measures).toMatchObject({ gapS: 6.5, slowestCreateS: 5, creates: 4, createsFailed: 1 })
   expect(measures.disturbedS).toBe(6)
+  expect(measures.failures).toEqual({ 'create 503': 1 })
 })
 
 it('pushes count from the answer of the create, and only those of the fault from its end', () => {

@@ -18,6 +18,8 @@ export type Measures = {
   createsFailed: number
   others: number
   othersFailed: number
+  /** Requests that failed, by operation and by status of HTTP or why no answer came. */
+  failures: Record<string, number>
   /** The longest time in which no create succeeded. */
   gapS: number
   /** From the first request to the answer. */
@@ -58,6 +60,7 @@ export function measure({ operations, pushes }: Records, { beganMs, overMs }: Wi
     createsFailed: creates.filter(hasFailedFirst).length,
     others: others.length,
     othersFailed: others.filter(({ tries }) => !tries.every(isGood)).length,
+    failures: failuresOf(operations),
     gapS: longestGapMs(creates, beganMs) / 1_000,
     slowestCreateS: max(creates.map(durationMs)) / 1_000,
     disturbedS: Math.max(0, max([...disturbed.map(({ endMs }) => endMs - beganMs), 0])) / 1_000,
@@ -67,6 +70,17 @@ export function measure({ operations, pushes }: Records, { beganMs, overMs }: Wi
     pushes: pushes.length,
     pushesRepeated: pushes.length - new Set(pushes.map(({ deliveryId }) => deliveryId)).size,
   }
+}
+
+function failuresOf(operations: Operation[]): Record<string, number> {
+  const failures: Record<string, number> = {}
+  for (const { kind, tries } of operations) {
+    for (const one of tries.filter((each) => !isGood(each))) {
+      const name = `${kind} ${one.error ?? one.status}`
+      failures[name] = (failures[name] ?? 0) + 1
+    }
+  }
+  return failures
 }
 
 function hasFailedFirst(operation: Operation): boolean {
