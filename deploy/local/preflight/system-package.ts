@@ -20,27 +20,42 @@ export async function programFromPackage(
 ): Promise<string> {
   const tools = ['apt-get', 'dpkg'].map((name) => findProgram(name, systemFolders))
   if (tools.includes(undefined)) throw new Error('this is not Debian or Ubuntu')
-  const download = (options: string[]) =>
-    run('apt-get', [...options, '-q', 'download', packageName], {
-      cwd: work,
-      timeout: downloadTimeoutMs,
-    })
-  try {
-    await download([])
-  } catch {
-    // No lists on this machine, or stale ones: fetch fresh ones into a folder of our own.
-    const own = ownAptState(work)
-    await run('apt-get', [...own, '-q', 'update'], { timeout: downloadTimeoutMs }).catch(() => {})
-    await download(own)
-  }
-  const name = fs.readdirSync(work).find((file) => file.endsWith('.deb'))
-  if (!name) throw new Error('apt-get left no package')
-  await run('dpkg', ['-x', path.join(work, name), path.join(work, 'package')])
+  await withLists(work, (options) => unpackPackages([packageName], options, work))
   const found = ['usr/sbin', 'usr/bin']
     .map((folder) => path.join(work, 'package', folder, program))
     .find((file) => fs.existsSync(file))
   if (!found) throw new Error(`the package holds no ${program}`)
   return found
+}
+
+/** Downloads packages and unpacks them all to `<work>/package`. `options` are those of apt-get. */
+export async function unpackPackages(
+  packageNames: readonly string[],
+  options: string[],
+  work: string,
+): Promise<void> {
+  await run('apt-get', [...options, '-q', 'download', ...packageNames], {
+    cwd: work,
+    timeout: downloadTimeoutMs,
+  })
+  for (const name of fs.readdirSync(work).filter((file) => file.endsWith('.deb'))) {
+    await run('dpkg', ['-x', path.join(work, name), path.join(work, 'package')])
+  }
+}
+
+/** Uses the lists of packages of this machine; where that fails, fresh ones in a folder of our own. */
+export async function withLists(
+  work: string,
+  use: (options: string[]) => Promise<void>,
+): Promise<void> {
+  try {
+    await use([])
+  } catch {
+    // There are none, or they are stale.
+    const own = ownAptState(work)
+    await run('apt-get', [...own, '-q', 'update'], { timeout: downloadTimeoutMs }).catch(() => {})
+    await use(own)
+  }
 }
 
 function ownAptState(work: string): string[] {
