@@ -27,8 +27,11 @@ export async function findGrpcTools(): Promise<GrpcTools> {
   const work = fs.mkdtempSync(`${cached}-`)
   try {
     await withLists(work, (options) => unpackWithMissing(options, work))
-    fs.rmSync(cached, { recursive: true, force: true })
-    fs.renameSync(path.join(work, 'package'), cached)
+    if (!works(envOf(cached))) {
+      // No other run unpacked them meanwhile.
+      fs.rmSync(cached, { recursive: true, force: true })
+      fs.renameSync(path.join(work, 'package'), cached)
+    }
   } catch (error) {
     const { stderr = '', message } = error as Error & { stderr?: string }
     return without(stderr.trim().split('\n').at(-1) || message)
