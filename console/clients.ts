@@ -4,6 +4,7 @@ import { type Client, Code, ConnectError } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
@@ -11,6 +12,7 @@ import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { Identity } from '#platform/rpc/auth/identity.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
@@ -64,8 +66,10 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
   return {
     access: accounts.of(AccessService),
     ledger: accounts.of(LedgerService),
+    balances: accounts.of(BalanceService),
     settlements: accounts.of(SettlementPostingService),
     payments: payments.of(PaymentsService),
+    paymentOperations: payments.of(PaymentOperationsService),
     catalogue: billing.of(CatalogueService),
     deliveries: delivery.of(DeliveryService),
     tails: delivery.lastingOf(DeliveryService, tailMs),
@@ -135,6 +139,8 @@ const targetFields = [
   'paymentId',
   'transferId',
   'holdId',
+  'refundId',
+  'reviewId',
   'transactionId',
   'subjectId',
   'keyId',

@@ -8,6 +8,7 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import type { Clients } from '../clients.ts'
 import { assets, sendPage } from '../pages/render.ts'
 import { registerAudit } from '../routes/audit.ts'
+import { registerBalances } from '../routes/balances.ts'
 import { registerCatalogue } from '../routes/catalogue.ts'
 import { registerDevelopers } from '../routes/developers.ts'
 import { registerHome } from '../routes/home.ts'
@@ -18,6 +19,7 @@ import { registerPayments } from '../routes/payments.ts'
 import { registerPushes } from '../routes/pushes.ts'
 import { registerReceivers } from '../routes/receivers.ts'
 import { registerSearch } from '../routes/search.ts'
+import { registerStuck } from '../routes/stuck.ts'
 import { type LocalProviderOptions, registerLocalProvider } from '../sign-in/local-provider.ts'
 import type { Oidc } from '../sign-in/oidc.ts'
 import { registerSignIn } from '../sign-in/routes.ts'
@@ -94,7 +96,9 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerPushes(app, { worker, clients })
   registerReceivers(app, { worker, clients })
   registerDevelopers(app, { worker, clients })
+  registerBalances(app, { worker, clients })
   registerInbox(app, { worker, clients })
+  registerStuck(app, { worker, clients })
   registerLedger(app, { worker, clients })
   registerCatalogue(app, { worker, clients })
   registerAudit(app, { worker, clients, db })

@@ -46,6 +46,11 @@ const projectPlaces: Place[] = [
     needs: 'payweave.delivery.v1.EndpointService/ListEndpoints',
   },
   {
+    label: 'Balances',
+    path: 'balances',
+    needs: 'payweave.accounts.v1.BalanceService/ListProjectBalances',
+  },
+  {
     label: 'Developers',
     path: 'developers',
     needs: 'payweave.accounts.v1.AccessService/ListApiKeys',
@@ -55,6 +60,11 @@ const projectPlaces: Place[] = [
 /** Pages of the staff. */
 const staffPlaces: Place[] = [
   { label: 'Inbox', path: 'inbox', needs: 'payweave.billing.v1.CatalogueService/ListReviews' },
+  {
+    label: 'Stuck',
+    path: 'stuck',
+    needs: 'payweave.payments.v1.PaymentOperationsService/ListFailingCalls',
+  },
   { label: 'Ledger', path: 'ledger', needs: 'payweave.accounts.v1.LedgerService/CheckLedger' },
   {
     label: 'Catalogue',

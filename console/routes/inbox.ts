@@ -1,7 +1,10 @@
-// Everything that waits for a person of the staff, oldest first: bills in review, refused settlements.
+// Everything that waits for a person of the staff, oldest first: bills in review, failed refunds, money in suspense.
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
+import type { ProjectBalance } from '#gen/payweave/accounts/v1/balances_pb.js'
+import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import type { ReviewItem } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import { type WaitingRefund, WaitingRefundState } from '#gen/payweave/payments/v1/operations_pb.js'
 import type { Clients } from '../clients.ts'
 import type { May } from '../http/shell.ts'
 import type { Work, Worker } from '../http/work.ts'
@@ -38,6 +41,21 @@ export function registerInbox(app: FastifyInstance, { worker, clients }: Options
       return reply.redirect('/inbox?said=decided', 303)
     }),
   )
+  app.post(
+    '/inbox/refunds',
+    worker.page(async ({ reply, form }) => {
+      await clients.paymentOperations.settleRefund({
+        refundId: form.get('refund_id') ?? '',
+        note: form.get('note')?.trim() ?? '',
+      })
+      return reply.redirect('/inbox?said=settled', 303)
+    }),
+  )
+}
+
+const said: Record<string, string> = {
+  decided: 'The decision is stored.',
+  settled: 'The refund is off the list. The ledger keeps its amount under refunds_unpaid.',
 }
 
 function decisionOf(form: URLSearchParams) {
@@ -51,16 +69,72 @@ function decisionOf(form: URLSearchParams) {
   throw invalid('decision', 'must be one of the three')
 }
 
-async function show(work: Work, clients: Clients) {
+async function show(work: Work, { catalogue, paymentOperations, balances }: Clients) {
   const { request, reply, query, may } = work
-  const reviews = await clients.catalogue.listReviews({ pageToken: query.get('page') ?? '' })
+  const failed = { state: WaitingRefundState.FAILED, pageToken: query.get('refunds') ?? '' }
+  const [reviews, refunds, suspense] = await Promise.all([
+    catalogue.listReviews({ pageToken: query.get('page') ?? '' }),
+    paymentOperations.listWaitingRefunds(failed),
+    balances.listOpenBalances({ internal: InternalAccount.SUSPENSE }),
+  ])
   return sendSections(reply, {
     title: 'Inbox',
-    said: query.get('said') === 'decided' ? 'The decision is stored.' : undefined,
+    said: said[query.get('said') ?? ''],
     sections: [
       { ...billsSection(reviews.items, may), ...nextPageUrl(request.url, reviews.nextPageToken) },
+      {
+        ...refundsSection(refunds.refunds, may),
+        ...nextPageUrl(request.url, refunds.nextPageToken, 'refunds'),
+      },
+      suspenseSection(suspense.balances),
     ],
   })
+}
+
+function settleForm(refundId: string): Form {
+  return {
+    action: '/inbox/refunds',
+    button: 'Paid by hand',
+    hidden: { refund_id: refundId },
+    fields: [{ label: 'How', name: 'note', maxlength: 2_000, isRequired: true }],
+  }
+}
+
+function refundsSection(refunds: WaitingRefund[], may: May): Section {
+  const maySettle = may('payweave.payments.v1.PaymentOperationsService/SettleRefund')
+  return {
+    heading: 'Failed refunds',
+    note: 'The back end refused these for good. Pay the payer through the provider, then say how.',
+    table: {
+      head: ['Began', 'Refused', 'Payment', 'Refund', 'Amount', 'Settle'],
+      empty: 'No refund has failed.',
+      rows: refunds.map((one) => [
+        { at: one.createTime },
+        { at: one.endTime },
+        code(one.paymentId, `/projects/${one.projectId}/payments/${one.paymentId}`),
+        code(one.refundId),
+        amount(money(one.amountMinor, one.currency)),
+        maySettle ? { forms: [settleForm(one.refundId)] } : text('finance settles'),
+      ]),
+    },
+    rpc: 'payweave.payments.v1.PaymentOperationsService/ListWaitingRefunds',
+  }
+}
+
+function suspenseSection(balances: ProjectBalance[]): Section {
+  return {
+    heading: 'Suspense',
+    note: 'Money that came without a claim on it: it is refunded by itself. What stays for days needs the provider’s statement.',
+    table: {
+      head: ['Project', 'Amount'],
+      empty: 'No money is in suspense.',
+      rows: balances.map(({ projectId, posted }) => [
+        code(projectId, `/projects/${projectId}/balances`),
+        amount(money(posted?.minorUnits ?? 0n, posted?.currency ?? '')),
+      ]),
+    },
+    rpc: 'payweave.accounts.v1.BalanceService/ListOpenBalances',
+  }
 }
 
 const decisions: Field[] = [

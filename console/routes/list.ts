@@ -4,17 +4,20 @@ import type { FastifyReply } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
 import type { Work } from '../http/work.ts'
 
-/** Links of a list: to the page after this one, and back to the first. Filters of the URL stay. */
-export function nextPageUrl(url: string, nextPageToken: string) {
+/**
+ * Links of a list: to the page after this one, and back to the first. Filters of the URL stay. `name` is the parameter of
+ * the list's pages where a page shows several.
+ */
+export function nextPageUrl(url: string, nextPageToken: string, name = 'page') {
   const { pathname, searchParams } = new URL(url, 'http://localhost')
-  const isFirst = !searchParams.has('page')
+  const isFirst = !searchParams.has(name)
   const link = () => {
     const query = searchParams.toString()
     return query === '' ? pathname : `${pathname}?${query}`
   }
-  searchParams.delete('page')
+  searchParams.delete(name)
   const firstUrl = isFirst ? undefined : link()
-  searchParams.set('page', nextPageToken)
+  searchParams.set(name, nextPageToken)
   return { firstUrl, nextUrl: nextPageToken === '' ? undefined : link() }
 }
 
@@ -59,11 +62,12 @@ export function sendCsv(
 
 /**
  * One line. A spreadsheet takes a cell that begins with one of these characters for a formula, so it gets an apostrophe
- * (OWASP, CSV injection).
+ * (OWASP, CSV injection). An amount below zero stays a number.
  */
 export function csvLine(cells: readonly string[]): string {
   const safe = cells.map((cell) => {
-    const text = /^[=+\-@\t\r\n|%]/.test(cell) ? `'${cell}` : cell
+    const isNumber = /^-?\d+(\.\d+)?$/.test(cell)
+    const text = !isNumber && /^[=+\-@\t\r\n|%]/.test(cell) ? `'${cell}` : cell
     return /[",\r\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
   })
   return `${safe.join(',')}\r\n`

@@ -6,6 +6,7 @@ import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { KeyService } from '#gen/payweave/keys/v1/keys_pb.js'
 import { ChargeReportService } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
+import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { readSettings, type SettingsOf } from '#platform/config/config.ts'
@@ -24,6 +25,7 @@ import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/clie
 import { createMetrics } from '#platform/telemetry/metrics.ts'
 import { checkoutService } from './api/checkout.ts'
 import { paymentSubjects } from './api/events.ts'
+import { paymentOperationsService } from './api/operations.ts'
 import { paymentsService } from './api/payments.ts'
 import { chargeReportService } from './api/reports.ts'
 import { settlementService } from './api/settlements.ts'
@@ -78,6 +80,7 @@ runProcess('payments', async (stopping, log) => {
       CheckoutService,
       ChargeReportService,
       SettlementService,
+      PaymentOperationsService,
       KeyService,
     ],
     routes: (router) => {
@@ -85,6 +88,7 @@ runProcess('payments', async (stopping, log) => {
       router.service(CheckoutService, checkoutService(checkouts))
       router.service(ChargeReportService, chargeReportService(payments))
       router.service(SettlementService, settlementService(db))
+      router.service(PaymentOperationsService, paymentOperationsService(db))
       operatorKeys.routes(router)
     },
     // Events wait in the outbox while the broker is away, so the service is ready without it.

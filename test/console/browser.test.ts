@@ -42,7 +42,9 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     'the payments': () => `${base()}/payments`,
     'the receivers': () => `${base()}/receivers`,
     'the developers': () => `${base()}/developers`,
+    'the balances': () => `${base()}/balances`,
     'the inbox': () => '/inbox',
+    'what is stuck': () => '/stuck',
     'the ledger': () =>
       `/ledger?project=${harness.peers.staff.projectId}&id=${harness.peers.staff.transferId}`,
     'the catalogue': () => '/catalogue',

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
@@ -13,6 +14,7 @@ import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
@@ -71,9 +73,13 @@ export async function startHarness(texts?: Texts) {
     serve('accounts', [
       [AccessService, peers.access],
       [LedgerService, peers.ledger],
+      [BalanceService, peers.balances],
       [SettlementPostingService, peers.settlements],
     ]),
-    serve('payments', [[PaymentsService, peers.payments]]),
+    serve('payments', [
+      [PaymentsService, peers.payments],
+      [PaymentOperationsService, peers.paymentOperations],
+    ]),
     serve('billing', [[CatalogueService, peers.catalogue]]),
     serve('delivery', [
       [DeliveryService, peers.deliveries],

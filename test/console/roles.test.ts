@@ -98,6 +98,22 @@ function actions(): Action[] {
       isForAll: true,
     })),
     {
+      page: '/inbox',
+      needs: 'payweave.billing.v1.CatalogueService/ListReviews',
+      post: 'refunds',
+      rpc: 'payweave.payments.v1.PaymentOperationsService/SettleRefund',
+      fields: { refund_id: requestId, note: 'by bank transfer' },
+      isForAll: true,
+    },
+    {
+      page: '/stuck',
+      needs: 'payweave.payments.v1.PaymentOperationsService/ListFailingCalls',
+      post: 'calls',
+      rpc: 'payweave.payments.v1.PaymentOperationsService/RetryCall',
+      fields: { subject_id: requestId, kind: 'payout' },
+      isForAll: true,
+    },
+    {
       ...ofCatalogue,
       post: 'billers',
       rpc: 'payweave.billing.v1.CatalogueService/PutBiller',
@@ -164,6 +180,8 @@ describe('a person of one project', () => {
         '/payments.csv',
         `/payments?merchant=${other.payment.merchantId}`,
         '/receivers',
+        '/balances',
+        '/balances/statement.csv',
         '/developers',
         '/pushes',
         '/pushes.csv',
@@ -239,7 +257,7 @@ it('a merchant of another project is not found by its id, nor is its payment by 
 it('pages of the staff are for no merchant', async () => {
   for (const id of ['abena', 'kwame']) {
     const browser = await harness.signedIn(id)
-    for (const path of ['/inbox', '/ledger', '/catalogue', '/audit', '/audit/calls']) {
+    for (const path of ['/inbox', '/stuck', '/ledger', '/catalogue', '/audit', '/audit/calls']) {
       expect([path, (await browser.get(path)).status]).toEqual([path, 403])
     }
     expect((await browser.get('/audit/calls.csv')).status).toBe(403)

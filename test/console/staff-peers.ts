@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
+import type { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import {
   HoldState,
   InternalAccount,
@@ -9,6 +10,7 @@ import {
 } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import type { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import type { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import { CallKind, type PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { type Texts, time } from './rows.ts'
 
 const usd = (minorUnits: bigint) => ({ currency: 'USD', minorUnits })
@@ -86,5 +88,38 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts) {
       return {}
     },
   }
-  return { staff, ledger, settlements, catalogue }
+  const paymentOperations: Partial<ServiceImpl<typeof PaymentOperationsService>> = {
+    listWaitingRefunds() {
+      const { projectId } = staff
+      const ids = { refundId: randomUUID(), paymentId: randomUUID(), projectId }
+      return { refunds: [{ ...ids, amountMinor: 700n, currency: 'USD', createTime: time }] }
+    },
+    settleRefund() {
+      seen('SettleRefund')
+      return { settleTime: time }
+    },
+    listFailingCalls() {
+      const ids = { subjectId: randomUUID(), paymentId: randomUUID(), projectId: staff.projectId }
+      const times = { createTime: time, nextTime: time }
+      return { calls: [{ ...ids, ...times, kind: CallKind.PAYOUT, attemptCount: 9 }] }
+    },
+    retryCall() {
+      seen('RetryCall')
+      return {}
+    },
+  }
+  const balances: Partial<ServiceImpl<typeof BalanceService>> = {
+    listProjectBalances({ projectId }) {
+      const float = { projectId, posted: usd(10_000n), held: usd(99n) }
+      return { balances: [float, { ...float, internal: InternalAccount.HELD }] }
+    },
+    listOpenBalances({ internal }) {
+      return { balances: [{ projectId: staff.projectId, internal, posted: usd(300n) }] }
+    },
+    listFloatPostings({ pageToken }) {
+      const posting = { transferId: randomUUID(), amount: usd(-1_234n), details, cleared: true }
+      return { postings: [{ ...posting, time }], nextPageToken: pageToken === '' ? 'second' : '' }
+    },
+  }
+  return { staff, ledger, settlements, catalogue, paymentOperations, balances }
 }

@@ -17,6 +17,7 @@ import {
   type TransferOutcome,
 } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
+import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import {
   NoticeKind,
   PaymentEventSchema,
@@ -42,6 +43,7 @@ import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
 import { serveRpc } from '#platform/rpc/server/server.ts'
 import { createTestClock } from '#platform/testing/clock.ts'
 import { checkoutService } from '../../services/payments/api/checkout.ts'
+import { paymentOperationsService } from '../../services/payments/api/operations.ts'
 import { paymentsService } from '../../services/payments/api/payments.ts'
 import { chargeReportService } from '../../services/payments/api/reports.ts'
 import { settlementService } from '../../services/payments/api/settlements.ts'
@@ -99,7 +101,7 @@ export async function startHarness(
   linkKeys: KeySource = fixedKeys(),
 ) {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-payments-'))
-  writeIdentities(secrets, ['payments', 'simulator', 'gateway', 'accounts'])
+  writeIdentities(secrets, ['payments', 'simulator', 'gateway', 'accounts', 'console'])
   const identityOf = (name: string) =>
     openIdentity({ name, dir: join(secrets, name), log: silentLog })
   const database = await createTestDatabase('payments', migrationFolders('payments'))
@@ -166,12 +168,19 @@ export async function startHarness(
     port: 0,
     identity: identityOf('payments'),
     log: silentLog,
-    services: [PaymentsService, CheckoutService, ChargeReportService, SettlementService],
+    services: [
+      PaymentsService,
+      CheckoutService,
+      ChargeReportService,
+      SettlementService,
+      PaymentOperationsService,
+    ],
     routes: (router) => {
       router.service(PaymentsService, paymentsService(engine.payments))
       router.service(CheckoutService, checkoutService(engine.checkouts))
       router.service(ChargeReportService, chargeReportService(engine.payments))
       router.service(SettlementService, settlementService(db))
+      router.service(PaymentOperationsService, paymentOperationsService(db))
     },
   })
   const payments = createRpcClient(PaymentsService, client('gateway', 'payments', server.port))
@@ -189,6 +198,10 @@ export async function startHarness(
     payments,
     reports,
     settlementList: createRpcClient(SettlementService, client('accounts', 'payments', server.port)),
+    operations: createRpcClient(
+      PaymentOperationsService,
+      client('console', 'payments', server.port),
+    ),
     checkouts: createRpcClient(CheckoutService, client('gateway', 'payments', server.port)),
     ...calls,
     ...read,

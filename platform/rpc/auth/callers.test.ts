@@ -6,6 +6,7 @@ import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { KeyAdministrationService } from '#gen/payweave/accounts/v1/key_administration_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { MovementService } from '#gen/payweave/accounts/v1/movement_pb.js'
@@ -26,6 +27,7 @@ import { TransferReportService } from '#gen/payweave/institution/v1/transfer_rep
 import { KeyService } from '#gen/payweave/keys/v1/keys_pb.js'
 import { ChargeReportService } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
+import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
@@ -38,6 +40,7 @@ const services: DescService[] = [
   AccountsService,
   KeyAdministrationService,
   KeyService,
+  BalanceService,
   LedgerService,
   MovementService,
   ReviewReportService,
@@ -61,6 +64,7 @@ const services: DescService[] = [
   CheckoutService,
   PaymentsService,
   SettlementService,
+  PaymentOperationsService,
   QuotesService,
 ]
 const methods = new Map<string, DescMethod>(

@@ -27,6 +27,8 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   // A real provider's connector takes the simulator's place, under that name.
   'payweave.payments.v1.ChargeReportService/*': ['simulator'],
   'payweave.payments.v1.SettlementService/*': ['accounts'],
+  // For people of the staff, in the console.
+  'payweave.payments.v1.PaymentOperationsService/*': [],
   'payweave.accounts.v1.AccessService/AuthenticateSubscriptionKey': [gateway],
   'payweave.accounts.v1.AccessService/AuthenticateApiKey': [gateway],
   'payweave.accounts.v1.AccessService/CheckGrant': [gateway, institution],
@@ -36,6 +38,8 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'payweave.accounts.v1.AccountsService/ResolveSession': [gateway, quotes, institution],
   'payweave.accounts.v1.AccountsService/*': [gateway],
   'payweave.accounts.v1.LedgerService/*': [billing],
+  // For people, in the console.
+  'payweave.accounts.v1.BalanceService/*': [],
   // For operators, whose bearers list the methods that they may call.
   'payweave.accounts.v1.SettlementPostingService/*': [],
   'payweave.accounts.v1.KeyAdministrationService/*': [],

@@ -1,11 +1,13 @@
 // Wires the ledger: its services and its workers.
 import type { ConnectRouter } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
+import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { MovementService } from '#gen/payweave/accounts/v1/movement_pb.js'
 import type { SettingsOf } from '#platform/config/config.ts'
 import { type Database, openDatabase } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
+import { balanceService } from './api/balances.ts'
 import { ledgerService } from './api/ledger.ts'
 import { movementService } from './api/movements.ts'
 import { ledgerMetrics } from './metrics.ts'
@@ -24,7 +26,7 @@ export type LedgerParts = {
 }
 
 /** The services that `routes` serves. */
-export const ledgerServices = [LedgerService, MovementService]
+export const ledgerServices = [LedgerService, MovementService, BalanceService]
 
 /** A check reads everything, so it gets time and a connection of its own. */
 const checkLimitMs = 300_000
@@ -53,6 +55,7 @@ export function startLedger(options: LedgerParts): {
     routes(router) {
       router.service(LedgerService, ledgerService({ db, writer, checkDb }))
       router.service(MovementService, movementService({ db, userLimits }))
+      router.service(BalanceService, balanceService(db))
     },
     async close() {
       await Promise.all(loops.map((loop) => loop.close()))

@@ -24,6 +24,11 @@ import {
 } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import {
+  CallKind,
+  PaymentOperationsService,
+  WaitingRefundState,
+} from '#gen/payweave/payments/v1/operations_pb.js'
+import {
   PaymentChannel,
   PaymentMethod,
   PaymentState,
@@ -116,6 +121,14 @@ function payments({ projectId, merchantId }: Facts): Requests {
     }),
     ...requestsFor(SettlementService, {
       listSettlements: [{ pageSize: 10, pageToken: randomUUID() }],
+    }),
+    ...requestsFor(PaymentOperationsService, {
+      listWaitingRefunds: [
+        { state: WaitingRefundState.FAILED, pageSize: 10, pageToken: randomUUID() },
+      ],
+      settleRefund: [{ refundId: randomUUID(), note: 'Paid by bank transfer' }],
+      listFailingCalls: [{ minAttempts: 5 }],
+      retryCall: [{ subjectId: randomUUID(), kind: CallKind.REFUND }],
     }),
   }
 }

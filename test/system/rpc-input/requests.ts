@@ -9,6 +9,7 @@ import {
   type PersonalAccountProfileSchema,
   type UploadPersonalAccountRequestSchema,
 } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import {
   KeyAdministrationService,
   KeyStep,
@@ -252,6 +253,17 @@ function ledger({ projectId, accountId }: Facts) {
   })
 }
 
+/** BalanceService: balances and statements for people. */
+function balances({ projectId }: Facts) {
+  const startTime = timestampFromDate(new Date('2026-01-01'))
+  const pageToken = Buffer.from(`1700000000000000.${randomUUID()}.1`).toString('base64url')
+  return requestsFor(BalanceService, {
+    listProjectBalances: [{ projectId }],
+    listOpenBalances: [{ internal: InternalAccount.SUSPENSE }],
+    listFloatPostings: [{ projectId, startTime, endTime: inAnHour(), pageSize: 10, pageToken }],
+  })
+}
+
 /** MovementService: money, limits and tokens together. */
 function movements({ projectId, institutionId, accountId }: Facts) {
   const limitUse = { accountId, amount: { currency: 'TTD', minorUnits: 100n } }
@@ -333,6 +345,7 @@ export function accountsRequests(facts: Facts): Requests {
     ...access(facts),
     ...accounts(facts),
     ...ledger(facts),
+    ...balances(facts),
     ...movements(facts),
     ...accountReports(),
     ...keys(),

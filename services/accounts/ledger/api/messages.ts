@@ -29,7 +29,8 @@ import type { Hold } from '../operations/hold.ts'
 import { addressOfHolder, type HoldState } from '../store/hold-store.ts'
 import type { Transfer } from '../store/ledger-store.ts'
 
-const internalAccounts = {
+/** Internal accounts as messages name them. */
+export const internalAccounts = {
   clearing: InternalAccount.CLEARING,
   held: InternalAccount.HELD,
   suspense: InternalAccount.SUSPENSE,
@@ -49,6 +50,11 @@ const holdStates = {
   expired: WireHoldState.EXPIRED,
 } as const satisfies Record<HoldState, WireHoldState>
 
+/** Our name of an internal account; undefined for one that messages do not have. */
+export function internalNameOf(account: InternalAccount): InternalName | undefined {
+  return internalNames.find((name) => internalAccounts[name] === account)
+}
+
 /** The account that a message names. Throws INVALID_PARAMETER, which names `field`, when it names none. */
 export function addressOf(message: LedgerAddress | undefined, field: string): Address {
   const holder = message?.holder
@@ -58,7 +64,7 @@ export function addressOf(message: LedgerAddress | undefined, field: string): Ad
     case 'floatProjectId':
       return { floatProjectId: holder.value }
     case 'internal': {
-      const internal = internalNames.find((name) => internalAccounts[name] === holder.value)
+      const internal = internalNameOf(holder.value)
       return internal === undefined ? refuse(field, 'names no account') : { internal }
     }
     default:

@@ -1,11 +1,12 @@
 // Balances and histories of the ledger's accounts.
-import { Failure } from '#core/errors/errors.ts'
+import { invalid } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import type { Queryable } from '#platform/db/db.ts'
 import { type Address, accountNotFound, holderKey, refuse } from '../domain/lines.ts'
 import {
   type AccountPosting,
   type Balance,
+  type HistoryHolder,
   type MicrosWindow,
   type Position,
   readHistory,
@@ -43,14 +44,22 @@ export type AccountPostings = {
   next: string | undefined
 }
 
+/** As `listPostings`, of a customer's account. */
+export function listAccountPostings(
+  q: Queryable,
+  { accountId, ...query }: MicrosWindow & { accountId: string; limit: number; after?: string },
+): Promise<AccountPostings> {
+  return listPostings(q, { ...query, holder: 'customer', holderId: accountId })
+}
+
 /**
- * Posted lines and open holds of a customer's account with start ≤ time < end, newest first, at most `limit`. Lines of
- * every project that moved the customer's money are there; each names its project. INVALID_PARAMETER when `after` is not
+ * Posted lines and open holds of a holder with start ≤ time < end, newest first, at most `limit`. Lines of
+ * every project that moved the holder's money are there; each names its project. INVALID_PARAMETER when `after` is not
  * the `next` of a page.
  */
-export async function listAccountPostings(
+export async function listPostings(
   q: Queryable,
-  { after, ...query }: MicrosWindow & { accountId: string; limit: number; after?: string },
+  { after, ...query }: MicrosWindow & HistoryHolder & { limit: number; after?: string },
 ): Promise<AccountPostings> {
   const position = after === undefined ? undefined : positionOf(after)
   const { limit } = query
@@ -70,6 +79,6 @@ function cursorOf({ timeUs, transferId, line }: AccountPosting): string {
 function positionOf(cursor: string): Position {
   const [timeUs = '', id = '', line = ''] = Buffer.from(cursor, 'base64url').toString().split('.')
   const isSound = /^\d{1,17}$/.test(timeUs) && isUuid(id) && /^\d{1,3}$/.test(line)
-  if (!isSound) throw new Failure('INVALID_PARAMETER', 'the cursor is not one of ours')
+  if (!isSound) throw invalid('page_token', 'is not one of ours')
   return { timeUs: BigInt(timeUs), id, line: Number(line) }
 }

@@ -90,7 +90,7 @@ const selectHistory = sql(
         p.amount_minor as "amountMinor", p.fee_minor as "feeMinor", t.reference, t.description,
         t.method, t.metadata, true as cleared, ${micros('p.post_time')} as "timeUs"
       from posting p join transfer t using (project_id, transfer_id)
-      where p.holder_id = $1 and p.holder = 'customer' and ${window('p.post_time')}
+      where p.holder_id = $1 and p.holder = $8::ledger_holder and ${window('p.post_time')}
         and ($5::bigint is null
           or (p.post_time, p.transfer_id, p.line) < (${instant('$5')}, $6::uuid, $7::smallint))
       order by p.post_time desc, p.transfer_id desc, p.line desc limit $4)
@@ -98,7 +98,7 @@ const selectHistory = sql(
      (select h.project_id, h.hold_id, 0::smallint, h.currency, -h.amount_minor, h.fee_minor,
         h.reference, h.description, h.method, h.metadata, false, ${micros('h.create_time')}
       from hold h
-      where h.holder_id = $1 and h.holder = 'customer' and h.state = 'open'
+      where h.holder_id = $1 and h.holder = $8::ledger_holder and h.state = 'open'
         and ${window('h.create_time')}
         and ($5::bigint is null
           or (h.create_time, h.hold_id, 0::smallint) < (${instant('$5')}, $6::uuid, $7::smallint))
@@ -109,20 +109,24 @@ const selectHistory = sql(
 /** A window of time in microseconds since 1970. Without an end it has no upper bound. */
 export type MicrosWindow = { startUs: bigint; endUs: bigint | undefined }
 
-/** Lines and open holds of a customer's account within a window, newest first, after a position. Locks nothing. */
+/** Whose history is read. */
+export type HistoryHolder = Pick<HolderKey, 'holder' | 'holderId'>
+
+/** Lines and open holds of a holder within a window, newest first, after a position. Locks nothing. */
 export async function readHistory(
   q: Queryable,
-  query: MicrosWindow & { accountId: string; limit: number; after: Position | undefined },
+  query: MicrosWindow & HistoryHolder & { limit: number; after: Position | undefined },
 ): Promise<AccountPosting[]> {
-  const { accountId, startUs, endUs, limit, after } = query
+  const { holder, holderId, startUs, endUs, limit, after } = query
   const rows = await q.rows<HistoryRow>(selectHistory, [
-    accountId,
+    holderId,
     startUs,
     endUs ?? null,
     limit,
     after?.timeUs ?? null,
     after?.id ?? null,
     after?.line ?? null,
+    holder,
   ])
   return rows.map(({ reference, description, method, metadata, ...row }) => ({
     ...row,

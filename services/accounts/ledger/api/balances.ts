@@ -1,0 +1,67 @@
+// Maps payweave.accounts.v1.BalanceService to the ledger and back.
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
+import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
+import type { Database } from '#platform/db/db.ts'
+import { projectOf } from '#platform/rpc/auth/project.ts'
+import { microsOfTimestamp, timestampFromMicros } from '#platform/rpc/timestamps.ts'
+import { refuse } from '../domain/lines.ts'
+import { type AccountPosting, listPostings } from '../operations/balance.ts'
+import {
+  listOpenBalances,
+  listProjectBalances,
+  type ProjectBalance,
+} from '../store/project-balance-store.ts'
+import { internalAccounts, internalNameOf, wireMoney } from './messages.ts'
+
+const usualPageSize = 50
+const maxBalances = 200
+
+/**
+ * The handlers of BalanceService. Those of a project reject as `projectOf` does; a page token that is not one of ours is
+ * INVALID_PARAMETER, a sum past 64 bits AMOUNT_OUT_OF_RANGE.
+ */
+export function balanceService(db: Database): ServiceImpl<typeof BalanceService> {
+  return {
+    async listProjectBalances(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const balances = await listProjectBalances(db, projectId)
+      return { balances: balances.map(balanceMessage) }
+    },
+    async listOpenBalances({ internal }) {
+      const name = internalNameOf(internal)
+      if (name !== 'suspense' && name !== 'refunds_unpaid') {
+        return refuse('internal', 'must be suspense or refunds_unpaid')
+      }
+      const balances = await listOpenBalances(db, name, maxBalances)
+      return { balances: balances.map(balanceMessage) }
+    },
+    async listFloatPostings({ startTime, endTime, pageSize, pageToken, ...request }, context) {
+      const projectId = projectOf(context, request.projectId)
+      const { postings, next } = await listPostings(db, {
+        holder: 'float',
+        holderId: projectId,
+        startUs: startTime === undefined ? 0n : microsOfTimestamp(startTime),
+        endUs: endTime === undefined ? undefined : microsOfTimestamp(endTime),
+        limit: pageSize === 0 ? usualPageSize : pageSize,
+        ...(pageToken !== '' && { after: pageToken }),
+      })
+      return { postings: postings.map(postingMessage), nextPageToken: next ?? '' }
+    },
+  }
+}
+
+function balanceMessage({ projectId, internal, currency, ...balance }: ProjectBalance) {
+  return {
+    projectId,
+    internal: internal === null ? InternalAccount.UNSPECIFIED : internalAccounts[internal],
+    posted: wireMoney(currency, balance.postedMinor),
+    held: wireMoney(currency, balance.heldMinor),
+  }
+}
+
+function postingMessage({ transferId, currency, amountMinor, timeUs, ...posting }: AccountPosting) {
+  const { details, cleared } = posting
+  const time = timestampFromMicros(timeUs)
+  return { transferId, amount: wireMoney(currency, amountMinor), details, cleared, time }
+}

@@ -1,0 +1,64 @@
+// Statements that read all balances of a project, and those of one internal account over all projects. They lock nothing.
+import { type Queryable, sql } from '#platform/db/db.ts'
+import type { InternalName } from '../domain/lines.ts'
+
+/** A balance of a project; `internal` is null for its float. Amounts in minor units. */
+export type ProjectBalance = {
+  projectId: string
+  internal: InternalName | null
+  currency: string
+  postedMinor: bigint
+  heldMinor: bigint
+}
+
+type Row = Omit<ProjectBalance, 'postedMinor'> & { posted: string }
+
+const ofProjectStatement = sql(
+  'project_balance_list',
+  `select $1::uuid as "projectId", internal, currency, posted::text, "heldMinor" from (
+     select null::ledger_internal as internal, currency, posted_minor::numeric as posted,
+       held_minor as "heldMinor"
+     from ledger_account where holder_id = $1 and holder = 'float'
+     union all
+     select internal, currency, sum(minor), 0 from (
+       select internal, currency, posted_minor as minor from internal_balance where project_id = $1
+       union all
+       select internal, currency, amount_minor from internal_unfolded where project_id = $1
+     ) part group by internal, currency
+   ) balance order by internal nulls first, currency`,
+)
+
+/** Every balance of a project, the float first. */
+export async function listProjectBalances(
+  db: Queryable,
+  projectId: string,
+): Promise<ProjectBalance[]> {
+  return (await db.rows<Row>(ofProjectStatement, [projectId])).map(balanceOf)
+}
+
+const openStatement = sql(
+  'project_balance_list_open',
+  `select project_id as "projectId", $1::ledger_internal as internal, currency,
+     sum(minor)::text as posted, 0::bigint as "heldMinor"
+   from (
+     select project_id, currency, posted_minor as minor from internal_balance
+     where internal = $1::ledger_internal and internal in ('suspense', 'refunds_unpaid')
+     union all
+     select project_id, currency, amount_minor from internal_unfolded
+     where internal = $1::ledger_internal
+   ) part group by project_id, currency having sum(minor) <> 0
+   order by project_id, currency limit $2`,
+)
+
+/** Balances of one internal account other than zero, over all projects. */
+export async function listOpenBalances(
+  db: Queryable,
+  internal: InternalName,
+  limit: number,
+): Promise<ProjectBalance[]> {
+  return (await db.rows<Row>(openStatement, [internal, limit])).map(balanceOf)
+}
+
+function balanceOf({ posted, ...balance }: Row): ProjectBalance {
+  return { ...balance, postedMinor: BigInt(posted) }
+}

@@ -1,0 +1,82 @@
+// Maps payweave.payments.v1.PaymentOperationsService to the store and back.
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Failure } from '#core/errors/errors.ts'
+import {
+  CallKind,
+  type PaymentOperationsService,
+  WaitingRefundState,
+} from '#gen/payweave/payments/v1/operations_pb.js'
+import type { Queryable } from '#platform/db/db.ts'
+import { auditName, currentContext } from '#platform/rpc/context.ts'
+import type { Task } from '../domain/transition.ts'
+import {
+  listFailingCalls,
+  listWaitingRefunds,
+  retryCall,
+  settleRefund,
+} from '../store/operations-store.ts'
+import { timestampOf } from './messages.ts'
+
+const usualPageSize = 50
+const usualMinAttempts = 3
+const maxCalls = 200
+
+const kinds: Record<Task['kind'], CallKind> = {
+  announce: CallKind.ANNOUNCE,
+  withdraw: CallKind.WITHDRAW,
+  refund: CallKind.REFUND,
+  payout: CallKind.PAYOUT,
+}
+
+/**
+ * The handlers of PaymentOperationsService. `settleRefund` refuses a refund that has not failed, and `retryCall` a call
+ * that is not open, with CHARGE_NOT_FOUND. All reject as a Queryable does.
+ */
+export function paymentOperationsService(
+  db: Queryable,
+): ServiceImpl<typeof PaymentOperationsService> {
+  return {
+    async listWaitingRefunds({ state, pageSize, pageToken }) {
+      const limit = pageSize === 0 ? usualPageSize : pageSize
+      const word = state === WaitingRefundState.SENT ? 'sent' : 'failed'
+      const found = await listWaitingRefunds(db, word, pageToken || undefined, limit + 1)
+      const page = found.slice(0, limit)
+      return {
+        refunds: page.map(({ createTime, endTime, ...refund }) => ({
+          ...refund,
+          createTime: timestampOf(createTime),
+          ...(endTime !== null && { endTime: timestampOf(endTime) }),
+        })),
+        nextPageToken: found.length > limit ? (page.at(-1)?.refundId ?? '') : '',
+      }
+    },
+    async settleRefund({ refundId, note }) {
+      const settledBy = auditName(currentContext()?.caller)
+      const settleTime = await settleRefund(db, refundId, settledBy, note)
+      if (settleTime === undefined) {
+        throw new Failure('CHARGE_NOT_FOUND', 'no refund with this id has failed')
+      }
+      return { settleTime: timestampOf(settleTime) }
+    },
+    async listFailingCalls({ minAttempts }) {
+      const attempts = minAttempts === 0 ? usualMinAttempts : minAttempts
+      const calls = await listFailingCalls(db, attempts, maxCalls)
+      return {
+        calls: calls.map(({ kind, attempts: attemptCount, createTime, nextTime, ...call }) => ({
+          ...call,
+          kind: kinds[kind],
+          attemptCount,
+          createTime: timestampOf(createTime),
+          nextTime: timestampOf(nextTime),
+        })),
+      }
+    },
+    async retryCall({ subjectId, kind: wanted }) {
+      const kind = (Object.keys(kinds) as Task['kind'][]).find((one) => kinds[one] === wanted)
+      if (kind === undefined || !(await retryCall(db, subjectId, kind))) {
+        throw new Failure('CHARGE_NOT_FOUND', 'no such call is open')
+      }
+      return {}
+    },
+  }
+}

@@ -1,0 +1,116 @@
+// Statements on what waits for a person: refunds without a good end, and calls that fail.
+import { type Queryable, sql } from '#platform/db/db.ts'
+import type { Task } from '../domain/transition.ts'
+
+/** A refund that waits. */
+export type WaitingRefund = {
+  refundId: string
+  projectId: string
+  paymentId: string
+  amountMinor: bigint
+  currency: string
+  createTime: Date
+  endTime: Date | null
+}
+
+/** How a refund waits. */
+export type WaitingState = 'sent' | 'failed'
+
+const waiting = (state: WaitingState, more: string) =>
+  sql(
+    `refund_list_${state}`,
+    `select r.refund_id as "refundId", r.project_id as "projectId", r.payment_id as "paymentId",
+       r.amount_minor as "amountMinor", r.currency, r.create_time as "createTime",
+       r.end_time as "endTime"
+     from refund r
+     where r.state = '${state}' ${more} and (r.create_time, r.refund_id) > (
+       coalesce((select create_time from refund where refund_id = $1), '-infinity'),
+       coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid))
+     order by r.create_time, r.refund_id limit $2`,
+  )
+const listStatements = {
+  sent: waiting('sent', ''),
+  failed: waiting(
+    'failed',
+    'and not exists (select 1 from refund_settled s where s.refund_id = r.refund_id)',
+  ),
+}
+
+/** Refunds that wait in a state, oldest first; `afterId`: behind this one. Locks nothing. */
+export function listWaitingRefunds(
+  db: Queryable,
+  state: WaitingState,
+  afterId: string | undefined,
+  limit: number,
+): Promise<WaitingRefund[]> {
+  return db.rows(listStatements[state], [afterId ?? null, limit])
+}
+
+const settleStatement = sql(
+  'refund_settle',
+  `with failed as (select refund_id from refund where refund_id = $1 and state = 'failed'),
+   made as (
+     insert into refund_settled (refund_id, settled_by, note)
+     select refund_id, $2, $3 from failed
+     on conflict (refund_id) do nothing returning settle_time
+   )
+   select coalesce((select settle_time from made),
+     (select settle_time from refund_settled where refund_id = $1)) as "settleTime"`,
+)
+
+/** Stores that a failed refund was paid by hand; undefined for a refund that has not failed. The first note counts. */
+export async function settleRefund(
+  db: Queryable,
+  refundId: string,
+  settledBy: string,
+  note: string,
+): Promise<Date | undefined> {
+  const row = await db.row<{ settleTime: Date | null }>(settleStatement, [
+    refundId,
+    settledBy,
+    note,
+  ])
+  return row?.settleTime ?? undefined
+}
+
+/** A call to the back end that has failed so far. */
+export type FailingCall = {
+  subjectId: string
+  kind: Task['kind']
+  projectId: string
+  paymentId: string
+  attempts: number
+  createTime: Date
+  nextTime: Date
+}
+
+const failingStatement = sql(
+  'task_list_failing',
+  `select subject_id as "subjectId", kind, project_id as "projectId", payment_id as "paymentId",
+     attempts, create_time as "createTime", next_time as "nextTime"
+   from task where done_time is null and attempts >= $1 order by next_time limit $2`,
+)
+
+/** Open tasks with so many attempts, due first. Locks nothing. */
+export function listFailingCalls(
+  db: Queryable,
+  minAttempts: number,
+  limit: number,
+): Promise<FailingCall[]> {
+  return db.rows(failingStatement, [minAttempts, limit])
+}
+
+const retryStatement = sql(
+  'task_retry',
+  `update task set next_time = clock_now()
+   where subject_id = $1 and kind = $2::task_kind and done_time is null`,
+)
+
+/** Makes an open task due; false when there is none. Locks its row. */
+export async function retryCall(
+  db: Queryable,
+  subjectId: string,
+  kind: Task['kind'],
+): Promise<boolean> {
+  return (await db.run(retryStatement, [subjectId, kind])) > 0
+}

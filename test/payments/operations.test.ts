@@ -1,0 +1,108 @@
+// Tests what the staff sees of payments: refunds without a good end, and calls that the back end does not take.
+import { randomUUID } from 'node:crypto'
+import { type Client, Code } from '@connectrpc/connect'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import {
+  CallKind,
+  type PaymentOperationsService,
+  WaitingRefundState,
+} from '#gen/payweave/payments/v1/operations_pb.js'
+import { parseMembership } from '#platform/rpc/auth/roles.ts'
+import { runWithContext } from '#platform/rpc/context.ts'
+import { newTraceparent } from '#platform/telemetry/spans.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Harness, startHarness } from './harness.ts'
+
+let harness: Harness
+let operations: Client<typeof PaymentOperationsService>
+beforeAll(async () => {
+  harness = await startHarness()
+  operations = harness.operations
+})
+afterAll(() => harness?.stop())
+
+/** Does something as a person of the staff. */
+function as<T>(role: string, work: () => Promise<T>): Promise<T> {
+  const held = [parseMembership(role)].filter((one) => one !== undefined)
+  const person = { id: `${role}@example.com`, memberships: held }
+  const acting = { person, projectId: undefined, sessionId: randomUUID() }
+  return runWithContext({ requestId: randomUUID(), traceparent: newTraceparent(), acting }, work)
+}
+
+/** A refund of late money, as far as the back end has accepted it. */
+async function refund() {
+  const { paymentId, payerId } = await harness.one()
+  await harness.cancel(paymentId)
+  await harness.report(payerId, ChargeOutcome.PAID)
+  const { refundId } = await eventually(() => harness.refundsOf(payerId)[0] ?? false)
+  return { paymentId, refundId }
+}
+
+const list = (state: WaitingRefundState, pageToken = '', pageSize = 1) =>
+  as('support', () => operations.listWaitingRefunds({ state, pageToken, pageSize }))
+
+describe('refunds that wait', () => {
+  it('refunds that wait are listed oldest first, sent ones and failed ones apart, page after page', async () => {
+    const refunds = [await refund(), await refund(), await refund()]
+    const [first, second, third] = refunds
+    const sent = await list(WaitingRefundState.SENT, '', 200)
+    expect(sent.refunds).toMatchObject(
+      refunds.map((one) => ({ ...one, amountMinor: 10_000n, currency: 'USD' })),
+    )
+    for (const { refundId } of refunds.slice(0, 2)) {
+      await harness.reports.reportRefund({ refundId, outcome: TransferOutcome.FAILED })
+    }
+    const page = await list(WaitingRefundState.FAILED)
+    expect(page.refunds).toMatchObject([first])
+    expect(page.refunds[0]?.endTime).toBeDefined()
+    const next = await list(WaitingRefundState.FAILED, page.nextPageToken)
+    expect([next.refunds, next.nextPageToken]).toMatchObject([[second], ''])
+    expect((await list(WaitingRefundState.SENT, '', 200)).refunds).toMatchObject([third])
+  })
+
+  it('a failed refund that was paid by hand leaves the list, and the first note stays', async () => {
+    const { refundId } = await refund()
+    const settle = (note: string, role = 'finance') =>
+      as(role, () => operations.settleRefund({ refundId, note }))
+    await expect(settle('too early')).rejects.toMatchObject({ reason: 'CHARGE_NOT_FOUND' })
+    await harness.reports.reportRefund({ refundId, outcome: TransferOutcome.FAILED })
+    await expect(settle('by support', 'support')).rejects.toMatchObject({
+      cause: { code: Code.PermissionDenied },
+    })
+    const { settleTime } = await settle('by bank transfer')
+    expect((await settle('again')).settleTime).toEqual(settleTime)
+    const { refunds } = await list(WaitingRefundState.FAILED, '', 200)
+    expect(refunds.map((one) => one.refundId)).not.toContain(refundId)
+    const kept = {
+      name: 'kept_settled',
+      text: `select settled_by, note from refund_settled where refund_id = '${refundId}'`,
+    }
+    expect(await harness.db.rows(kept, [])).toEqual([
+      { settled_by: 'console:finance@example.com', note: 'by bank transfer' },
+    ])
+  })
+})
+
+describe('calls that fail', () => {
+  it('a call that fails is listed with its attempts, and made at once when a person asks for it', async () => {
+    harness.backend.state.isDown = true
+    const { paymentId, payerId } = await harness.one()
+    const { calls } = await eventually(async () => {
+      harness.testClock.advance(60_000)
+      const found = await as('support', () => operations.listFailingCalls({ minAttempts: 3 }))
+      return found.calls.length > 0 ? found : false
+    })
+    expect(calls[0]).toMatchObject({ subjectId: payerId, paymentId, kind: CallKind.ANNOUNCE })
+    expect(calls[0]?.attemptCount).toBeGreaterThanOrEqual(3)
+    harness.backend.state.isDown = false
+    const retry = { subjectId: payerId, kind: CallKind.ANNOUNCE }
+    await as('operator', () => operations.retryCall(retry))
+    await eventually(() => harness.backend.received.charges.has(payerId))
+    await eventually(() =>
+      expect(as('operator', () => operations.retryCall(retry))).rejects.toMatchObject({
+        reason: 'CHARGE_NOT_FOUND',
+      }),
+    )
+  })
+})
