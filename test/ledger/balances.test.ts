@@ -11,14 +11,19 @@ import {
   ListProjectBalancesRequestSchema,
 } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
+import { parseMembership } from '#platform/rpc/auth/roles.ts'
+import { type Caller, runWithContext } from '#platform/rpc/context.ts'
+import { newTraceparent } from '#platform/telemetry/spans.ts'
 import { balanceService } from '../../services/accounts/ledger/api/balances.ts'
+import { internalNames } from '../../services/accounts/ledger/domain/lines.ts'
 import { postTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
 import { rollUpAccount } from '../../services/accounts/ledger/store/roll-up-store.ts'
 import { type Harness, moving, startHarness } from './harness.ts'
 
 let harness: Harness
 let balances: ReturnType<typeof balanceService>
-const context = {} as HandlerContext
+// Without one, a handler takes its caller from the context that it runs in.
+const context = undefined as unknown as HandlerContext
 beforeAll(async () => {
   harness = await startHarness()
   balances = balanceService(harness.db)
@@ -32,8 +37,24 @@ const post = (projectId: string, from: 'opening' | 'clearing', amountMinor: bigi
     transferId: newId(),
     lines: moving({ internal: from }, { floatProjectId: projectId }, amountMinor, currency),
   })
-const list = (projectId: string) =>
-  balances.listProjectBalances(create(ListProjectBalancesRequestSchema, { projectId }), context)
+const bearer: Caller = { kind: 'bearer', name: 'reports' }
+
+/** The console, for a person with a role of the staff, or with a merchant's role in a project. */
+function person(membership: string): Caller {
+  const memberships = [parseMembership(membership)].filter((one) => one !== undefined)
+  const [held] = memberships
+  return {
+    kind: 'service',
+    name: 'console',
+    person: { id: 'ama@example.com', memberships },
+    ...(held?.projectId !== undefined && { projectId: held.projectId }),
+  }
+}
+
+const list = (projectId: string, caller = bearer) =>
+  runWithContext({ requestId: randomId(), traceparent: newTraceparent(), caller }, async () =>
+    balances.listProjectBalances(create(ListProjectBalancesRequestSchema, { projectId }), context),
+  )
 
 it('a project has a balance for its float and each account of ours, rolled up or not', async () => {
   const projectId = randomId()
@@ -52,6 +73,35 @@ it('a project has a balance for its float and each account of ours, rolled up or
     of(InternalAccount.OPENING, -520n),
   ])
   expect((await list(randomId())).balances).toEqual([])
+})
+
+it('a merchant sees their own money, fees and debt; accounts of ours are for the staff', async () => {
+  const projectId = randomId()
+  const far = { internal: 'clearing' } as const
+  const sides = internalNames.filter((name) => name !== far.internal)
+  for (const internal of sides) {
+    const lines = moving(far, { internal }, 1n, currency)
+    await postTransfer(harness.db, { projectId, transferId: newId(), lines })
+  }
+  await post(projectId, 'opening', 5n)
+  const seen = async (caller: Caller) =>
+    (await list(projectId, caller)).balances?.map(({ internal }) => internal)
+  const own = [
+    InternalAccount.UNSPECIFIED,
+    InternalAccount.HELD,
+    InternalAccount.FEE_INCOME,
+    InternalAccount.MERCHANT_RECEIVABLE,
+  ]
+  expect(await seen(person(`merchant_viewer:${projectId}`))).toEqual(own)
+  expect(await seen(person(`merchant_developer:${projectId}`))).toEqual(own)
+  expect(await seen({ ...bearer, projectId })).toEqual(own)
+  for (const role of ['support', 'finance', 'operator', 'administrator']) {
+    expect(await seen(person(role))).toHaveLength(internalNames.length + 1)
+    expect(await seen({ ...person(role), projectId })).toHaveLength(internalNames.length + 1)
+  }
+  await expect(list(projectId, person(`merchant_viewer:${randomId()}`))).rejects.toMatchObject({
+    reason: 'PERMISSION_DENIED',
+  })
 })
 
 it('money in suspense is listed over all projects until it is gone', async () => {

@@ -91,6 +91,11 @@ function isMerchantRole(role: Role): boolean {
   return !staff.some((name) => name === role)
 }
 
+/** Whether a person has a role of the staff, which sees what a merchant does not. */
+export function isOfStaff(memberships: readonly Membership[]): boolean {
+  return memberships.some(({ role }) => !isMerchantRole(role))
+}
+
 /**
  * Reads `operator`, or `merchant_viewer:<project id>`. Undefined for another text, for a merchant's role without a
  * project and for a role of the staff with one.

@@ -83,7 +83,8 @@ export declare const ListProjectBalancesRequestSchema: GenMessage<ListProjectBal
  */
 export declare type ListProjectBalancesResponse = Message<"payweave.accounts.v1.ListProjectBalancesResponse"> & {
   /**
-   * Every account of the project that was ever posted to, by account and currency.
+   * Every account of the project that was ever posted to, by account and currency. A caller of the project itself gets
+   * the float, HELD, FEE_INCOME and MERCHANT_RECEIVABLE; the staff gets all.
    *
    * @generated from field: repeated payweave.accounts.v1.ProjectBalance balances = 1;
    */

@@ -4,8 +4,10 @@ import type { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/project.ts'
+import { isOfStaff } from '#platform/rpc/auth/roles.ts'
+import { currentContext } from '#platform/rpc/context.ts'
 import { microsOfTimestamp, timestampFromMicros } from '#platform/rpc/timestamps.ts'
-import { refuse } from '../domain/lines.ts'
+import { type InternalName, refuse } from '../domain/lines.ts'
 import { type AccountPosting, listPostings } from '../operations/balance.ts'
 import {
   listOpenBalances,
@@ -17,6 +19,14 @@ import { internalAccounts, internalNameOf, wireMoney } from './messages.ts'
 const usualPageSize = 50
 const maxBalances = 200
 
+/** What a merchant sees beside the float: their own money, their fees and their debt. The rest is our bookkeeping. */
+const ofMerchants: ReadonlySet<InternalName | null> = new Set([
+  null,
+  'held',
+  'fee_income',
+  'merchant_receivable',
+] as const)
+
 /**
  * The handlers of BalanceService. Those of a project reject as `projectOf` does; a page token that is not one of ours is
  * INVALID_PARAMETER, a sum past 64 bits AMOUNT_OUT_OF_RANGE.
@@ -26,7 +36,8 @@ export function balanceService(db: Database): ServiceImpl<typeof BalanceService>
     async listProjectBalances(request, context) {
       const projectId = projectOf(context, request.projectId)
       const balances = await listProjectBalances(db, projectId)
-      return { balances: balances.map(balanceMessage) }
+      const shown = seesAll() ? balances : balances.filter((one) => ofMerchants.has(one.internal))
+      return { balances: shown.map(balanceMessage) }
     },
     async listOpenBalances({ internal }) {
       const name = internalNameOf(internal)
@@ -49,6 +60,13 @@ export function balanceService(db: Database): ServiceImpl<typeof BalanceService>
       return { postings: postings.map(postingMessage), nextPageToken: next ?? '' }
     },
   }
+}
+
+/** Whether the call is made by the staff: a person with such a role, or a bearer for all projects. */
+function seesAll(): boolean {
+  const caller = currentContext()?.caller
+  if (caller?.person !== undefined) return isOfStaff(caller.person.memberships)
+  return caller !== undefined && caller.projectId === undefined
 }
 
 function balanceMessage({ projectId, internal, currency, ...balance }: ProjectBalance) {
