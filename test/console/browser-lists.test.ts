@@ -1,0 +1,18 @@
+// Pages of a project that list things, in a real browser: for every eye, on a phone and a wide screen, in the dark.
+import { it } from 'vitest'
+import { describeInTab, expectSoundPage, projectBase, type Tab } from './tab.ts'
+
+const pages = {
+  'the pushes': (tab: Tab) => `${projectBase(tab)}/pushes`,
+  'the payments': (tab: Tab) => `${projectBase(tab)}/payments`,
+  'the receivers': (tab: Tab) => `${projectBase(tab)}/receivers`,
+  'the developers': (tab: Tab) => `${projectBase(tab)}/developers`,
+  'the balances': (tab: Tab) => `${projectBase(tab)}/balances`,
+}
+
+describeInTab((tab) => {
+  it.each(Object.entries(pages))(
+    'the page of %s is small, accessible and of one origin, in the light on a phone and in the dark on a wide screen',
+    (_, path) => expectSoundPage(tab(), path(tab())),
+  )
+})

@@ -1,0 +1,30 @@
+// Pages that change by themselves, in a real browser: a live tail under a flood of changes, and a replay.
+import { expect, it } from 'vitest'
+import { expectAccessible } from '../browser/visit.ts'
+import { eventually } from '../support/eventually.ts'
+import { describeInTab, projectBase } from './tab.ts'
+
+describeInTab((signedIn) => {
+  it('a live tail shows the newest of a flood, and stands still when it is paused', async () => {
+    const tab = signedIn()
+    const page = await tab.open(`${projectBase(tab)}/pushes/tail`)
+    const first = page.locator('#tail tbody tr').first()
+    await eventually(async () => expect(await first.textContent()).toContain('1000'))
+    expect(await page.locator('#tail tbody tr').count()).toBe(200)
+    await page.getByRole('button', { name: 'Pause' }).click()
+    expect(await page.getByRole('button', { name: 'Pause' }).getAttribute('aria-pressed')).toBe(
+      'true',
+    )
+    await expectAccessible(page)
+  })
+
+  it('a part that changes by itself is renewed without a reload', async () => {
+    const tab = signedIn()
+    const { job } = tab.harness.peers.projects.demo
+    const page = await tab.open(`${projectBase(tab)}/pushes/replays/${job.jobId}`)
+    expect(await page.locator('#live').textContent()).toContain('7 pushes')
+    job.replayedCount = 8n
+    await page.getByText('8 pushes').waitFor()
+    job.replayedCount = 7n
+  })
+})

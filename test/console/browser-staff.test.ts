@@ -1,0 +1,21 @@
+// Pages of the staff in a real browser: for every eye, on a phone and a wide screen, in the dark.
+import { it } from 'vitest'
+import { describeInTab, expectSoundPage, type Tab } from './tab.ts'
+
+const pages = {
+  'the projects': () => '/',
+  'the inbox': () => '/inbox',
+  'what is stuck': () => '/stuck',
+  'the ledger': ({ harness: { peers } }: Tab) =>
+    `/ledger?project=${peers.staff.projectId}&id=${peers.staff.transferId}`,
+  'the catalogue': () => '/catalogue',
+  'the audit': () => '/audit',
+  'the calls of people': () => '/audit/calls',
+}
+
+describeInTab((tab) => {
+  it.each(Object.entries(pages))(
+    'the page of %s is small, accessible and of one origin, in the light on a phone and in the dark on a wide screen',
+    (_, path) => expectSoundPage(tab(), path(tab())),
+  )
+})
