@@ -3,13 +3,11 @@ import { execFile, execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, describe, expect, it, type TestContext } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { schemaOwners } from '#platform/db/schemas.ts'
-import { cacheFolder } from '../../deploy/local/nats/program.ts'
-import { programFromPackage } from '../../deploy/local/preflight/system-package.ts'
-import { findProgram } from '../../deploy/local/process/tied-process.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { ofKind, render } from './kustomize.ts'
+import { programOrSkip } from './program.ts'
 
 type Rule = {
   alert: string
@@ -83,7 +81,7 @@ describe('alerts and dashboard', () => {
   })
 
   it('Prometheus accepts alerts and dashboard, and each alert fires when it must and only then', async (context) => {
-    const promtool = await promtoolOrSkip(context)
+    const promtool = await programOrSkip(context, 'promtool', 'prometheus')
     if (promtool === undefined) return
     const recorded = panels.flatMap(({ targets }, panel) =>
       targets.map(({ expr }, index) => ({ record: `panel:${panel}:${index}`, expr })),
@@ -111,23 +109,3 @@ describe('alerts and dashboard', () => {
     expect(stdout).toContain('SUCCESS')
   }, 120_000)
 })
-
-/** From the PATH, from the cache, or out of Debian’s package; elsewhere the test says why it does not run. */
-async function promtoolOrSkip(context: TestContext): Promise<string | undefined> {
-  const installed = findProgram('promtool')
-  if (installed !== undefined) return installed
-  const cache = cacheFolder(folder)
-  const cached = path.join(cache, 'promtool')
-  if (fs.existsSync(cached)) return cached
-  const work = fs.mkdtempSync(path.join(cache, 'obtain-'))
-  try {
-    fs.renameSync(await programFromPackage('prometheus', 'promtool', work), cached)
-    return cached
-  } catch (error) {
-    if (process.env['CI']) throw error
-    context.skip(`promtool is not installed and could not be obtained: ${String(error)}`)
-    return undefined
-  } finally {
-    fs.rmSync(work, { recursive: true, force: true })
-  }
-}

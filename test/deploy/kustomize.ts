@@ -33,16 +33,20 @@ const rendered = new Map<string, Manifest[]>()
 
 /** The objects of an overlay, in the order in which they would be applied. */
 export function render(overlay: Overlay | (typeof jobs)[number] | typeof optional): Manifest[] {
-  const known = rendered.get(overlay)
+  return renderFolder(path.join(manifestsRoot, 'overlays', overlay))
+}
+
+/** The objects of a folder that has a kustomization. */
+export function renderFolder(folder: string): Manifest[] {
+  const known = rendered.get(folder)
   if (known !== undefined) return known
   const [program = '', ...args] = kustomize()
-  const folder = path.join(manifestsRoot, 'overlays', overlay)
   const text = execFileSync(program, [...args, folder], { encoding: 'utf8', maxBuffer: 2 ** 26 })
   const found = parseAllDocuments(text).map((document) => {
     if (document.errors.length > 0) throw document.errors[0]
     return document.toJS() as Manifest
   })
-  rendered.set(overlay, found)
+  rendered.set(folder, found)
   return found
 }
 
