@@ -4,7 +4,7 @@ import { Health, HealthCheckResponse_ServingStatus } from '#gen/health/v1/health
 import { readSettings, type SettingsOf } from '#platform/config/config.ts'
 import { subscribeInvalidation } from '#platform/events/invalidation.ts'
 import { natsFrom } from '#platform/events/nats/access.ts'
-import { connectNats } from '#platform/events/nats/nats.ts'
+import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { streamAnswers } from '#platform/events/stream-health.ts'
 import { serveAdmin } from '#platform/process/admin.ts'
 import { runProcess } from '#platform/process/lifecycle.ts'
@@ -21,6 +21,7 @@ import { createGateway, type Gateway } from './http/app.ts'
 import { drainedPort } from './http/drain.ts'
 import { gatewayMetrics } from './metrics.ts'
 import type { EdgeSettings } from './options.ts'
+import { createBrands } from './pages/brand/brands.ts'
 import { paymentChanges } from './payment-changes.ts'
 
 type GatewaySettings = SettingsOf<'gateway'>
@@ -51,14 +52,8 @@ runProcess('gateway', async (stopping, log) => {
     onLookup: metrics.looked,
     hearsChanges: () => nats.ready(),
   })
-  const drop = () => access.drop()
-  const invalidation = subscribeInvalidation({
-    nats,
-    subject: accessSubject,
-    log,
-    onEvent: drop,
-    onGap: drop,
-  })
+  const brands = createBrands(asked, log)
+  const invalidation = dropOnChange(nats, log, [access, brands])
   const ready = readyParts({
     gateway: () => !stopping.aborted,
     // JetStream and not the connection: a server may accept connections and yet publish no event.
@@ -76,6 +71,7 @@ runProcess('gateway', async (stopping, log) => {
       receipts: services.billing,
       pageKeys: keys['page.key'],
       changes: paymentChanges(nats, log),
+      brands,
     },
   })
   const { host, adminPort } = settings
@@ -98,6 +94,14 @@ runProcess('gateway', async (stopping, log) => {
     { name: 'admin', close: () => admin.close() },
   ]
 })
+
+/** Drops what is cached of access and merchants when they change. */
+function dropOnChange(nats: Nats, log: Logger, caches: Array<{ drop(): void }>) {
+  const drop = () => {
+    for (const cache of caches) cache.drop()
+  }
+  return subscribeInvalidation({ nats, subject: accessSubject, log, onEvent: drop, onGap: drop })
+}
 
 /** Makes the API documents in advance. The next request retries what fails here. */
 async function makeDocuments(gateway: Gateway, log: Logger): Promise<void> {

@@ -15,6 +15,7 @@ import type { Access } from './access/auth.ts'
 import type { BodyLimits } from './http/body/body-reader.ts'
 import type { InFlightLimits } from './http/in-flight.ts'
 import type { GatewayMetrics } from './metrics.ts'
+import type { Brands } from './pages/brand/brands.ts'
 import type { PaymentChanges } from './pages/live-streams.ts'
 
 /** Times in milliseconds. */
@@ -106,6 +107,8 @@ export type PageServices = {
   pageKeys: KeySource
   /** Where changes of payments are heard of. */
   changes: PaymentChanges
+  /** How pages of merchants look. */
+  brands: Brands
 }
 
 /** All that the app needs. */

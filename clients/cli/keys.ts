@@ -1,21 +1,18 @@
-// The commands on keys and merchants; they print a secret once, when it is issued, and do not keep it.
+// The commands on keys; they print a secret once, when it is issued, and do not keep it.
 import { create } from '@bufbuild/protobuf'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { Failure } from '#core/errors/errors.ts'
 import {
-  CreateMerchantResponseSchema,
   IssueApiKeyResponseSchema,
   type IssuedKey,
   IssuedKeySchema,
   IssueSubscriptionKeyResponseSchema,
-  MerchantSchema,
   type RevokeSubscriptionKeyResponse,
   RevokeSubscriptionKeyResponseSchema,
 } from '#gen/payweave/accounts/v1/access_pb.js'
 import {
   type AccessWork,
   accountsOptions,
-  eachPage,
   namingOptions,
   once,
   onceOption,
@@ -25,15 +22,13 @@ import {
   withAccess,
 } from './access.ts'
 import type { Command } from './command.ts'
-import { wholeNumber } from './deliveries.ts'
-import { jsonLine, printable, time } from './print.ts'
-import { UsageError } from './usage-error.ts'
+import { jsonLine, time } from './print.ts'
 
 const merchantOption = {
   merchant: 'UUID of a merchant: use its API keys instead of subscription keys',
 } as const
 
-/** The commands of `key` and `merchant`. */
+/** The commands of `key`. */
 export const keyCommands: Command[] = [
   {
     name: 'key issue',
@@ -56,25 +51,6 @@ export const keyCommands: Command[] = [
     summary: 'Lists subscription keys and API keys by id and dates, newest first.',
     options: { ...namingOptions, ...projectOption, ...merchantOption },
     run: (context) => withAccess(context, list),
-  },
-  {
-    name: 'merchant create',
-    operands: '<business name>',
-    summary: 'Creates a merchant with its first API key.',
-    options: {
-      ...namingOptions,
-      ...projectOption,
-      mobile: 'its phone number, E.164 with plus sign',
-      ...onceOption,
-    },
-    run: (context) => withAccess(context, createMerchant),
-  },
-  {
-    name: 'merchant list',
-    operands: '',
-    summary: 'Lists the merchants of a project, oldest first.',
-    options: { ...namingOptions, ...projectOption, limit: 'maximum number (50)' },
-    run: (context) => withAccess(context, listMerchants),
   },
 ]
 
@@ -142,41 +118,4 @@ function keyLine({ keyId, merchantId, issueTime, revokeTime }: IssuedKey): strin
     revokeTime === undefined ? 'active' : `revoked ${time(revokeTime)}`,
     ...(merchantId === '' ? [] : [`merchant ${merchantId}`]),
   ].join('  ')
-}
-
-const listMerchants: AccessWork = async (context, access) => {
-  const { options, json, print } = context
-  const projectId = await projectNamed(context, access)
-  const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
-  await eachPage(limit, async (pageSize, pageToken) => {
-    const { merchants, nextPageToken } = await access.listMerchants({
-      projectId,
-      pageSize,
-      pageToken,
-    })
-    for (const one of merchants) {
-      const { merchantId, mobileNumber, businessName } = one
-      const columns = [merchantId, mobileNumber.padEnd(16), printable(businessName)]
-      print(json ? jsonLine(MerchantSchema, one) : columns.join('  '))
-    }
-    return { shown: merchants.length, nextPageToken }
-  })
-}
-
-const createMerchant: AccessWork = async (context, access) => {
-  const businessName = oneOperand(context, 'business name')
-  const mobileNumber = context.options['mobile']
-  if (mobileNumber === undefined) throw new UsageError('--mobile is missing')
-  const projectId = await projectNamed(context, access)
-  const made = await once(context, (requestId) =>
-    access.createMerchant({ projectId, businessName, mobileNumber, requestId }),
-  )
-  if (context.json) {
-    context.print(jsonLine(CreateMerchantResponseSchema, made))
-    return
-  }
-  context.print(`merchant  ${made.merchant?.merchantId ?? ''}`)
-  context.print(`name      ${printable(made.merchant?.businessName ?? '')}`)
-  context.print(`key id    ${made.keyId}`)
-  context.print(`api key   ${made.apiKey}`)
 }

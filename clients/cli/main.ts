@@ -15,6 +15,7 @@ import { ledgerCommands } from './ledger.ts'
 import { listenCommand } from './listen.ts'
 import { doctorCommand } from './machine/doctor.ts'
 import { statusCommand } from './machine/status.ts'
+import { merchantCommands } from './merchants.ts'
 import { migrationCommands } from './migrations.ts'
 import { projectCommands } from './projects.ts'
 import { requestsCommand } from './requests/tail.ts'
@@ -32,6 +33,7 @@ const working: Command[] = [
   ...projectCommands,
   ...keyCommands,
   ...keyListCommands,
+  ...merchantCommands,
   ...institutionCommands,
   ...ledgerCommands,
   ...catalogueCommands,

@@ -176,7 +176,7 @@ function siteOf({ environment }: GatewayOptions['settings']): Site {
 /** The payers' pages. Their RPCs have the request id too. */
 async function servePages(
   app: FastifyInstance,
-  { checkout, receipts, pageKeys, changes }: PageServices,
+  { checkout, receipts, pageKeys, changes, brands }: PageServices,
   { settings, log }: GatewayOptions,
 ): Promise<LiveStreams | undefined> {
   const site = siteOf(settings)
@@ -192,6 +192,7 @@ async function servePages(
       receipts,
       pageKeys,
       changes,
+      brands,
       publicBaseUrl: settings.publicBaseUrl,
       log,
       clientAddress: (request) => request.edge.clientIp.request_ip,

@@ -44,6 +44,8 @@ function checkout({ state = 'Pending', channel = 'payment_link', method = 'walle
     paymentId: '0198c000-0000-7000-8000-0000000000aa',
     cancellable: state === 'Pending',
     transactionId: 'order-1001',
+    merchantId: '',
+    projectId: '',
   } satisfies CheckoutMessage
 }
 

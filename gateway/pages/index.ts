@@ -8,6 +8,7 @@ import { paymentMethods } from '#core/payment/words.ts'
 import { tokenBucket } from '#core/token-bucket.ts'
 import type { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import type { Logger } from '#platform/telemetry/log.ts'
+import type { Brand, Brands } from './brand/brands.ts'
 import { type CheckoutMessage, checkoutView, progressOf } from './checkout-view.ts'
 import { languageOf } from './language.ts'
 import { createLiveStreams, type LiveStreams, type PaymentChanges } from './live-streams.ts'
@@ -22,6 +23,7 @@ import {
   sendCardFrame,
   sendCheckout,
   sendIcon,
+  sendLogo,
   sendMessage,
   sendScript,
 } from './render.ts'
@@ -41,6 +43,8 @@ export type PagesOptions = {
   callsPerS: number
   /** Where changes of payments are heard of. */
   changes: PaymentChanges
+  /** How pages of merchants look. */
+  brands: Brands
   site: Site
 }
 
@@ -58,16 +62,16 @@ const eventsPath = '/pay/:token/events'
 const pinPattern = /^\d{4,12}$/
 /** A page is shown without its card form when the back end takes longer; a page in its frame waits for the rest. */
 const frameWithinMs = 700
-/** The colours of `style.css`, for the card form. */
-const theme = { accentColor: '#0b57d0', darkAccentColor: '#93bbfa' }
+/** The colours of `style.css`, for the card form of a merchant without colours. */
+const usualTheme = { accentColor: '#0b57d0', darkAccentColor: '#93bbfa' }
 
 /** Every path of the pages, with what may be done there. */
 export const pagePaths = [
   { pattern: /^\/pay\/[^/]+$/, allow: 'GET' },
-  { pattern: /^\/pay\/[^/]+\/(state|events|card)$/, allow: 'GET' },
+  { pattern: /^\/pay\/[^/]+\/(state|events|card|logo)$/, allow: 'GET' },
   { pattern: /^\/pay\/[^/]+\/cancel$/, allow: 'GET, POST' },
   { pattern: /^\/pay\/[^/]+\/wallet$/, allow: 'POST' },
-  { pattern: /^\/receipts\/[^/]+(\/pdf)?$/, allow: 'GET' },
+  { pattern: /^\/receipts\/[^/]+(\/(pdf|logo))?$/, allow: 'GET' },
   { pattern: /^\/(favicon\.ico)?$/, allow: 'GET' },
 ]
 
@@ -129,6 +133,15 @@ export async function registerPages(
     scope.get(
       '/pay/:token/card',
       answered(async (_request, reply, linkToken) => showCardFrame(options, reply, linkToken)),
+    )
+    scope.get(
+      '/pay/:token/logo',
+      answered(async (_request, reply, linkToken) => {
+        const logo = await options.brands.logo(await readCheckout(options, linkToken))
+        return logo === undefined
+          ? sendMessage(reply, options.site, 'notFound')
+          : sendLogo(reply, logo)
+      }),
     )
     scope.post(
       '/pay/:token/wallet',
@@ -253,8 +266,9 @@ async function askToCancel(
   const address = addressOf(request, linkToken)
   const view = checkoutView(checkout, address.choice.language)
   if (!view.isCancellable) return redirectToPage(request, reply, linkToken)
+  const brand = await options.brands.find(checkout)
   const formToken = formTokenOf(options, linkToken)
-  return sendCancel(reply, options.site, { ...address, view, formToken })
+  return sendCancel(reply, options.site, { ...address, view, brand, formToken })
 }
 
 async function cancel(
@@ -295,11 +309,13 @@ async function sendPage(
   const address = addressOf(reply.request as PageRequest, linkToken)
   const { language } = address.choice
   const view = checkoutView(checkout, language, address)
+  const brand = await options.brands.find(checkout)
   return sendCheckout(reply, options.site, {
     ...address,
     view,
+    brand,
     publicBaseUrl: options.publicBaseUrl,
-    frameUrl: view.means === 'card' ? await frameOrWait(options, address) : undefined,
+    frameUrl: view.means === 'card' ? await frameOrWait(options, address, brand) : undefined,
     formToken: formTokenOf(options, linkToken),
     // Meanwhile there may be nothing left to pay.
     isPinMistaken: isPinMistaken && view.means === 'wallet',
@@ -311,12 +327,16 @@ function isMethod(text: string): boolean {
 }
 
 /** The back end's card form if it comes soon, else our own page that waits for it. Undefined: it cannot be had. */
-function frameOrWait(options: PagesOptions, address: PageAddress): Promise<string | undefined> {
+function frameOrWait(
+  options: PagesOptions,
+  address: PageAddress,
+  brand: Brand,
+): Promise<string | undefined> {
   const { linkToken, choice } = address
   const late = new Promise<string>((resolve) => {
     setTimeout(() => resolve(cardPath(linkToken, choice)), frameWithinMs).unref()
   })
-  return Promise.race([openCardFrame(options, address), late])
+  return Promise.race([openCardFrame(options, address, brand), late])
 }
 
 async function showCardFrame(
@@ -325,16 +345,23 @@ async function showCardFrame(
   linkToken: string,
 ): Promise<FastifyReply> {
   const address = addressOf(reply.request as PageRequest, linkToken)
-  return sendCardFrame(reply, address, await openCardFrame(options, address))
+  const brand = await options.brands.find(await readCheckout(options, linkToken))
+  return sendCardFrame(reply, address, await openCardFrame(options, address, brand))
 }
 
 /** The back end's card form; undefined when it cannot be had now. */
 async function openCardFrame(
   { checkout, log }: PagesOptions,
   { linkToken, choice }: PageAddress,
+  { palettes }: Brand,
 ): Promise<string | undefined> {
+  const theme = palettes && {
+    accentColor: palettes.light.accent,
+    darkAccentColor: palettes.dark.accent,
+  }
+  const look = { language: choice.language, theme: theme ?? usualTheme }
   try {
-    const opened = await checkout.openCardFrame({ linkToken, language: choice.language, theme })
+    const opened = await checkout.openCardFrame({ linkToken, ...look })
     return opened.frameUrl
   } catch (error) {
     log.warn({ err: error }, 'card form not available')

@@ -6,6 +6,8 @@ import { Eta } from 'eta'
 import type { FastifyReply } from 'fastify'
 import { directionOf, type Language, languageCodes } from '#core/text/language.ts'
 import { retryAfterOf } from '../http/failures.ts'
+import type { Brand } from './brand/brands.ts'
+import { coloursOf, contactsOf } from './brand/shown-brand.ts'
 import type { CheckoutView } from './checkout-view.ts'
 import { drawBarcode, drawQr } from './drawings.ts'
 import { fill, type LanguageChoice, languageOf, languages } from './language.ts'
@@ -79,6 +81,7 @@ export type PageAddress = {
 /** What a checkout page is made from. */
 export type CheckoutPage = PageAddress & {
   view: CheckoutView
+  brand: Brand
   /** What links start with. */
   publicBaseUrl: string
   /** The back end's card form, or our own page that waits for it; undefined when there is none. */
@@ -97,10 +100,20 @@ export function sendIcon(reply: FastifyReply): FastifyReply {
   return sendFile(reply, icon, 'image/svg+xml')
 }
 
-function sendFile(reply: FastifyReply, content: string | Buffer, type: string): FastifyReply {
+/** Answers with a merchant's logo; its address changes with it. */
+export function sendLogo(reply: FastifyReply, png: Uint8Array): FastifyReply {
+  return sendFile(reply, Buffer.from(png), 'image/png', 'private, max-age=86400')
+}
+
+function sendFile(
+  reply: FastifyReply,
+  content: string | Buffer,
+  type: string,
+  cacheControl = 'public, max-age=300',
+): FastifyReply {
   return reply
     .headers({
-      'cache-control': 'public, max-age=300',
+      'cache-control': cacheControl,
       'content-security-policy': "default-src 'none'",
       'cross-origin-resource-policy': 'same-origin',
       'x-content-type-options': 'nosniff',
@@ -124,7 +137,8 @@ export async function sendCheckout(
   const html = eta.render('./checkout', {
     ...links,
     ...headOf(page),
-    frame: frameOf(reply, site, language, { frameUrl, runsScript: true }),
+    frame: frameOf(reply, site, language, { frameUrl, runsScript: true }, page.brand),
+    ...brandOf(page.brand, `/pay/${page.linkToken}`),
     say,
     view,
     scanAddress,
@@ -146,6 +160,7 @@ export type ReceiptPage = {
   token: string
   choice: LanguageChoice
   view: ReceiptView
+  brand: Brand
   publicBaseUrl: string
 }
 
@@ -153,14 +168,15 @@ export type ReceiptPage = {
 export async function sendReceipt(
   reply: FastifyReply,
   site: Site,
-  { token, choice, view, publicBaseUrl }: ReceiptPage,
+  { token, choice, view, brand, publicBaseUrl }: ReceiptPage,
 ): Promise<FastifyReply> {
   const { language, chosen: lang } = choice
   const say = languages[language]
   // Readers of the paper have languages of their own.
   const address = `${publicBaseUrl}${receiptPath(token, undefined)}`
   const html = eta.render('./receipt', {
-    frame: frameOf(reply, site, language, { runsScript: true }),
+    frame: frameOf(reply, site, language, { runsScript: true }, brand),
+    ...brandOf(brand, `/receipts/${token}`),
     pageTitle: titleOf(`${say.receiptTitle} · ${view.title}`, view),
     script: { page: receiptPath(token, lang) },
     say,
@@ -184,14 +200,15 @@ function receiptPath(token: string, lang: string | undefined): string {
 export function sendCancel(
   reply: FastifyReply,
   site: Site,
-  page: PageAddress & { view: CheckoutView; formToken: string },
+  page: PageAddress & { view: CheckoutView; brand: Brand; formToken: string },
 ): FastifyReply {
-  const { view, formToken, choice } = page
+  const { view, brand, formToken, choice } = page
   const { language } = choice
   const say = languages[language]
   const html = eta.render('./cancel', {
     ...linksOf(page),
-    frame: frameOf(reply, site, language, {}),
+    frame: frameOf(reply, site, language, {}, brand),
+    ...brandOf(brand, `/pay/${page.linkToken}`),
     pageTitle: titleOf(say.cancelTitle, view),
     say,
     view,
@@ -255,6 +272,13 @@ function initialOf({ businessName }: { businessName: string }, language: Languag
   return [...new Intl.Segmenter(language).segment(businessName.trim())][0]?.segment ?? ''
 }
 
+/** The logo and contacts on a page. The logo's address changes with the logo, so that browsers may keep it. */
+function brandOf(brand: Brand, path: string) {
+  const { logoVersion } = brand
+  const logoUrl = logoVersion === '' ? undefined : `${path}/logo?v=${logoVersion}`
+  return { logoUrl, contacts: contactsOf(brand) }
+}
+
 /** Where a page leads. The language that a payer chose goes along. */
 function linksOf({ view, choice, linkToken, ...address }: PageAddress & { view: CheckoutView }) {
   const { language, chosen: lang } = choice
@@ -299,13 +323,20 @@ export function pagePath(
 }
 
 /** What every page begins with. Its answer gets the headers that let it load what it names, and nothing else. */
-function frameOf(reply: FastifyReply, { isSandbox }: Site, language: Language, loads: Loads) {
+function frameOf(
+  reply: FastifyReply,
+  { isSandbox }: Site,
+  language: Language,
+  loads: Loads,
+  brand?: Brand,
+) {
   const { sandbox, sandboxMark } = languages[language]
   return {
     language,
     direction: directionOf(language),
     nonce: protectPage(reply, loads),
     style,
+    colours: brand === undefined ? '' : coloursOf(brand),
     isFramed: loads.isFramed ?? false,
     ...(isSandbox && { sandbox, sandboxMark }),
   }

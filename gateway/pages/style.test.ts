@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { contrast } from './brand/palette.ts'
 
 const style = readFileSync(join(import.meta.dirname, 'style.css'), 'utf8')
 const [light = {}, darkChanges = {}] = [...style.matchAll(/:root \{([^}]*--text[^}]*)\}/g)].map(
@@ -12,19 +13,6 @@ const palettes: Array<[string, Record<string, string>]> = [
   ['light', light],
   ['dark', { ...light, ...darkChanges }],
 ]
-
-function luminanceOf(colour: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const channel = Number.parseInt(colour.slice(at, at + 2), 16) / 255
-    return channel <= 0.040_45 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4
-  })
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-}
-
-function contrast(one = '', other = ''): number {
-  const [dim = 0, bright = 0] = [luminanceOf(one), luminanceOf(other)].toSorted((a, b) => a - b)
-  return (bright + 0.05) / (dim + 0.05)
-}
 
 describe.each(palettes)('in the %s palette', (_, palette) => {
   it.each([
@@ -38,19 +26,19 @@ describe.each(palettes)('in the %s palette', (_, palette) => {
     ['accent', 'surface'],
     ['on-action', 'action'],
   ])(`in the ${_} palette, %s on %s can be read`, (ink, ground) => {
-    expect(contrast(palette[ink], palette[ground])).toBeGreaterThanOrEqual(4.5)
+    expect(contrast(palette[ink] ?? '', palette[ground] ?? '')).toBeGreaterThanOrEqual(4.5)
   })
 
   it.each(['line', 'accent', 'good-line', 'bad-line', 'action'])(
     `in the ${_} palette, %s can be seen beside its ground`,
     (line) => {
-      expect(contrast(palette[line], palette['surface'])).toBeGreaterThanOrEqual(3)
+      expect(contrast(palette[line] ?? '', palette['surface'] ?? '')).toBeGreaterThanOrEqual(3)
     },
   )
 })
 
 it('the banner of a sandbox can be read in both palettes', () => {
-  const [, ink, ground] =
+  const [, ink = '', ground = ''] =
     /\.sandbox,[^{]*\{[^}]*color: (#\w+);\s*background: (#\w+);/.exec(style) ?? []
   expect(contrast(ink, ground)).toBeGreaterThanOrEqual(7)
 })

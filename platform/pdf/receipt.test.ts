@@ -1,6 +1,6 @@
 // Tests that a receipt prints the letters of every script that it claims, embedded, in tagged pages.
 import { describe, expect, it } from 'vitest'
-import { readPdf } from '../../test/support/pdf.ts'
+import { readPdf } from '../../test/support/files/pdf.ts'
 import { drawReceipt, type PrintedReceipt } from './receipt.ts'
 
 const receipt: PrintedReceipt = {

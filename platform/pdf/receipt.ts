@@ -16,8 +16,9 @@ export type PrintedReceipt = {
   title: string
   /** Says that no real money moved; undefined where it did. */
   banner?: string | undefined
-  /** Who gives the receipt. */
+  /** Who gives the receipt, and their logo as PNG. */
   issuer: string
+  logo?: Uint8Array
   /** What has become of the money, in a word. */
   state: string
   description?: string
@@ -40,6 +41,7 @@ const labelWidth = 120
 const gap = 12
 const lineHeight = 1.45
 const qrSize = 96
+const logoSize = { width: 120, height: 40 }
 const maxDescription = 200
 /** ISO 14289, which the types of the library lack. */
 const pdfUa = 'PDF/UA' as string as PDFKit.Mixins.PDFSubsets
@@ -92,6 +94,7 @@ function drawAll(page: PDFKit.PDFDocument, receipt: PrintedReceipt): number {
   }
   const own = directionOf(receipt.language)
   add('P', receipt.banner ?? '', { size: 10, weight: 'bold', direction: own })
+  if (receipt.logo !== undefined) y = drawLogo(page, receipt.logo, { y, isFromRight })
   add('P', receipt.issuer, { size: 12, weight: 'bold' })
   y += gap / 2
   add('H1', receipt.title, { size: 18, weight: 'bold', direction: own })
@@ -109,6 +112,20 @@ function drawAll(page: PDFKit.PDFDocument, receipt: PrintedReceipt): number {
   if (receipt.check !== undefined) y = drawCheck(page, root, receipt.check, { y, isFromRight, own })
   root.end()
   return y
+}
+
+/** The name beside it says what a logo does. */
+function drawLogo(
+  page: PDFKit.PDFDocument,
+  logo: Uint8Array,
+  { y, isFromRight }: { y: number; isFromRight: boolean },
+): number {
+  page.markContent('Artifact')
+  const left = isFromRight ? margin + innerWidth - logoSize.width : margin
+  const align = isFromRight ? { align: 'right' as const } : {}
+  page.image(Buffer.from(logo), left, y, { fit: [logoSize.width, logoSize.height], ...align })
+  page.endMarkedContent()
+  return y + logoSize.height + gap / 2
 }
 
 /** Options of an element that the types of the library lack. */

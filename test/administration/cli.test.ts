@@ -9,6 +9,7 @@ import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { type RpcServer, serveRpc } from '#platform/rpc/server/server.ts'
+import { receiptStates, states } from '../../gateway/pages/preview/samples.ts'
 import { accessService } from '../../services/accounts/access/api/access.ts'
 import {
   authenticateApiKey,
@@ -16,6 +17,7 @@ import {
 } from '../../services/accounts/access/operations/authenticate.ts'
 import { runHere, runProcess } from '../support/command-line.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { samplePng } from '../support/files/png.ts'
 import { fixedKeys } from '../support/keys.ts'
 
 const bearer = 'operator-credential-0123456789'
@@ -200,6 +202,57 @@ describe('payweave merchant, institution, grant and audit', () => {
     const [first] = await json('merchant', 'list', '--project', 'Arcade', '--limit', '1')
     expect(first).toMatchObject({ business_name: 'Books', mobile_number: '+12025550124' })
     expect((await run('merchant', 'list')).code).toBe(2)
+  })
+
+  it('payweave merchant changes how pages look, shows it, and previews every state', async () => {
+    await run('project', 'create', 'Gallery')
+    const project = ['--project', 'Gallery']
+    const create = ['merchant', 'create', 'Pictures', '--mobile', '+12025550126', ...project]
+    const made = (await json(...create)) as unknown as { merchant: { merchant_id: string } }[]
+    const id = made[0]?.merchant.merchant_id ?? ''
+    const logo = path.join(dir, 'logo.png')
+    writeFileSync(logo, samplePng())
+    const look = ['--color', '#ffd400', '--logo', logo, '--support-email', 'help@shop.example']
+    const updated = await run('merchant', 'update', id, ...project, ...look)
+    expect([updated.code, updated.err]).toEqual([0, ''])
+    expect(updated.out).toMatch(
+      /colour {4}#ffd400\nlogo {6}[0-9a-f]{64}\nsupport {3}help@shop\.example\n/,
+    )
+    const out = path.join(dir, 'preview')
+    const preview = await run(
+      'merchant',
+      'preview',
+      id,
+      ...project,
+      '--out',
+      out,
+      '--language',
+      'ar',
+    )
+    expect(preview.out.trim().split('\n')).toHaveLength(states.length + receiptStates.length)
+    expect(readFileSync(path.join(out, 'logo.png'))).toEqual(samplePng())
+    for (const file of ['open.html', 'paid.html', 'receipt.html']) {
+      const html = readFileSync(path.join(out, file), 'utf8')
+      expect(html).toContain('<html lang="ar" dir="rtl">')
+      expect(html).toContain('src="logo.png"')
+      expect(html).toContain('Pictures')
+    }
+    const removed = await run(
+      'merchant',
+      'update',
+      id,
+      ...project,
+      '--color',
+      'none',
+      '--logo',
+      'none',
+    )
+    expect(removed.out).toMatch(/colour {4}the usual one\nlogo {6}none\nsupport {3}help@/)
+    expect((await run('merchant', 'show', id, ...project)).out).toBe(removed.out)
+    expect((await run('merchant', 'update', id, ...project)).code).toBe(2)
+    expect(
+      (await run('merchant', 'preview', id, ...project, '--out', out, '--language', 'xx')).code,
+    ).toBe(2)
   })
 
   it('payweave merchant, institution, grant and audit make an institution, rotate its keys and grant its endpoints', async () => {

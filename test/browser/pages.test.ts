@@ -6,18 +6,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contractVersions } from '#core/text/contract-version.ts'
 import { directionOf, languageCodes } from '#core/text/language.ts'
 import { printReceipt } from '#platform/pdf/print.ts'
+import { type Brand, noBrand } from '../../gateway/pages/brand/brands.ts'
+import { palettesOf } from '../../gateway/pages/brand/palette.ts'
 import { languages } from '../../gateway/pages/language.ts'
-import { receiptOfBill } from '../../services/billing/domain/receipt.ts'
 import {
-  cardOrigin,
-  decliningPin,
   errorUrl,
-  receiptLink,
-  startPages,
+  receiptStates,
+  type Shown,
+  states,
   successUrl,
-} from '../edge/stand-ins/checkout.ts'
-import { receiptStates, states } from '../edge/stand-ins/checkout-states.ts'
+} from '../../gateway/pages/preview/samples.ts'
+import { receiptOfBill } from '../../services/billing/domain/receipt.ts'
+import { cardOrigin, decliningPin, receiptLink, startPages } from '../edge/stand-ins/checkout.ts'
 import { eventually } from '../support/eventually.ts'
+import { samplePng } from '../support/files/png.ts'
 import { passedOver } from '../support/system-program.ts'
 import { findChromium, launchChromium } from './chromium.ts'
 import { layoutShift, letterSizePx, notePrinting, showsPdf, uncheck } from './in-page.js'
@@ -44,6 +46,7 @@ const themes = ['light', 'dark'] as const
 const paper = { width: 794, height: 1123 }
 const wide = { width: 1280, height: 800 }
 const { en } = languages
+const paid = { payer: 'paid', payment: 'paid' } as const
 const rotated = (list: number[], by: number) => [...list.slice(by), ...list.slice(0, by)]
 const receipt = {
   receiptId: '123456789012',
@@ -79,6 +82,18 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     tab.forget()
     await tab.page.goto(url)
     return tab.page
+  }
+
+  /** What the merchant looks like from now on. */
+  function showBrand(colour: string): void {
+    const brand: Brand = {
+      palettes: palettesOf(colour),
+      logoVersion: 'v1',
+      supportEmail: 'help@shop.example',
+      supportPhone: '+12025550190',
+      websiteUrl: 'https://shop.example/',
+    }
+    Object.assign(pages.seen, { brand, logo: samplePng() })
   }
 
   /** Every width in both themes, half of them in a language from right to left. */
@@ -118,8 +133,37 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     },
   )
 
+  it.each<[string, Shown, string]>([
+    ['open', {}, '#ffd400'],
+    ['open by card', { method: 'card' }, '#101820'],
+    ['paid', paid, '#ffd400'],
+    ['cancelled', { payer: 'Cancelled', payment: 'Cancelled' }, '#ff6f61'],
+  ])(
+    'a page in state %s has the colours and logo of its merchant, and can be read',
+    async (_, shown, colour) => {
+      showBrand(colour)
+      await expectSound(pages.page(shown).url)
+      const logo = await tab.page.locator('.merchant img').boundingBox()
+      expect(logo?.width).toBe(40)
+      Object.assign(pages.seen, { brand: noBrand, logo: undefined })
+    },
+  )
+
+  it('a receipt has the colours, logo and contacts of its merchant, and can be read', async () => {
+    showBrand('#ffd400')
+    await expectSound(pages.page(paid).receiptUrl)
+    for (const [text, href] of [
+      ['help@shop.example', 'mailto:help@shop.example'],
+      ['shop.example', 'https://shop.example/'],
+    ] as const) {
+      const link = tab.page.getByRole('link', { name: text, exact: true })
+      expect(await link.getAttribute('href')).toBe(href)
+    }
+    Object.assign(pages.seen, { brand: noBrand, logo: undefined })
+  })
+
   it('in a browser, a payer opens the receipt, prints it and has it as PDF', async () => {
-    const page = await open(`${pages.page({ payer: 'paid', payment: 'paid' }).url}?lang=fr`)
+    const page = await open(`${pages.page(paid).url}?lang=fr`)
     await follow(page, () => page.getByRole('link', { name: languages.fr.openReceipt }).click())
     expect(await page.locator('html').getAttribute('lang')).toBe('fr')
     await page.emulateMedia({ media: 'print' })

@@ -1,13 +1,25 @@
 // Takes the pictures of every state of a payer's page that docs/checkout.md shows: `npm run screenshots`.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Brand } from '../../gateway/pages/brand/brands.ts'
+import { palettesOf } from '../../gateway/pages/brand/palette.ts'
+import { receiptStates, states } from '../../gateway/pages/preview/samples.ts'
 import { startPages } from '../edge/stand-ins/checkout.ts'
-import { receiptStates, states } from '../edge/stand-ins/checkout-states.ts'
+import { samplePng } from '../support/files/png.ts'
 import { findChromium, launchChromium } from './chromium.ts'
 import { uncheck } from './in-page.js'
 import { shrinkPng } from './png.ts'
 import { serveCardForm } from './stand-in-pages.ts'
 import { follow, visit } from './visit.ts'
+
+const brand: Brand = {
+  palettes: palettesOf('#ffd400'),
+  logoVersion: 'v1',
+  supportEmail: 'help@shop.example',
+  supportPhone: '+1 868 555 0190',
+  websiteUrl: 'https://shop.example/',
+}
+const logo = samplePng()
 
 const folder = join(import.meta.dirname, '..', '..', 'docs', 'screenshots')
 rmSync(folder, { recursive: true, force: true })
@@ -53,6 +65,15 @@ await take('open in the dark')
 await page.emulateMedia({ colorScheme: 'light' })
 await page.goto(`${pages.origin}/pay/unknown`)
 await take('not found')
+
+Object.assign(pages.seen, { brand, logo })
+await page.goto(pages.page({}).url)
+await take('branded')
+await page.emulateMedia({ colorScheme: 'dark' })
+await take('branded in the dark')
+await page.emulateMedia({ colorScheme: 'light' })
+await page.goto(pages.page({ payer: 'paid', payment: 'paid' }).receiptUrl)
+await take('branded receipt')
 
 await browser.close()
 await pages.close()

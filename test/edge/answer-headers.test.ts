@@ -6,6 +6,7 @@ import { createRpcClient } from '#platform/rpc/client/client.ts'
 import type { PageServices } from '../../gateway/options.ts'
 import { fixedKeys } from '../support/keys.ts'
 import { call, type EdgeFixture, goodHeaders, parseRaw, sendRaw, startEdge } from './harness.ts'
+import { noBrands } from './stand-ins/brands.ts'
 import { draftOf, goodRequests, targetOf } from './stand-ins/good-requests.ts'
 import { noChanges } from './stand-ins/no-changes.ts'
 
@@ -19,6 +20,7 @@ const pages: PageServices = {
   receipts: { readReceipt: () => Promise.reject(new Error('away')) },
   pageKeys: fixedKeys(),
   changes: noChanges,
+  brands: noBrands,
 }
 const ready = () => Promise.resolve({ gateway: true, nats: false })
 const token = 'x'.repeat(43)

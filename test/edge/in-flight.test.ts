@@ -9,6 +9,7 @@ import type { EdgeSettings, PageServices } from '../../gateway/options.ts'
 import { eventually } from '../support/eventually.ts'
 import { fixedKeys } from '../support/keys.ts'
 import { call, type EdgeFixture, goodHeaders, goodPayment, parseRaw, startEdge } from './harness.ts'
+import { noBrands } from './stand-ins/brands.ts'
 import { refusedAs, shapeOf } from './stand-ins/good-requests.ts'
 import { noChanges } from './stand-ins/no-changes.ts'
 
@@ -167,6 +168,7 @@ describe('in the whole process', () => {
     receipts: { readReceipt: () => Promise.reject(new Error('never asked')) },
     pageKeys: fixedKeys(),
     changes: noChanges,
+    brands: noBrands,
   }
   const few = { inFlightLimits: { perConnection: 16, working: 3, open: 20 } }
   const fill = async () => {

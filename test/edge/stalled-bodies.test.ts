@@ -16,6 +16,7 @@ import {
   startEdge,
 } from './harness.ts'
 import { holder } from './stand-ins/account-calls.ts'
+import { noBrands } from './stand-ins/brands.ts'
 import { refusedAs, shapeOf } from './stand-ins/good-requests.ts'
 import { noChanges } from './stand-ins/no-changes.ts'
 
@@ -142,7 +143,15 @@ describe('a body that stops', () => {
     const receipts = { readReceipt: () => Promise.reject(new Error('never asked')) }
     edge = await startEdge(
       { requestTimeoutMs: 1_500 },
-      { pages: { checkout, receipts, pageKeys: fixedKeys(pageKey), changes: noChanges } },
+      {
+        pages: {
+          checkout,
+          receipts,
+          pageKeys: fixedKeys(pageKey),
+          changes: noChanges,
+          brands: noBrands,
+        },
+      },
     )
     const link = 'x'.repeat(43)
     const fields = new URLSearchParams({

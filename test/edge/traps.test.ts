@@ -14,6 +14,7 @@ import {
   sendRaw,
   startEdge,
 } from './harness.ts'
+import { noBrands } from './stand-ins/brands.ts'
 import { refusedAs, shapeOf } from './stand-ins/good-requests.ts'
 import { noChanges } from './stand-ins/no-changes.ts'
 
@@ -168,7 +169,13 @@ describe('a target', () => {
       identity: { authorization: () => '' },
     })
     const receipts = { readReceipt: () => Promise.reject(new Error('never asked')) }
-    const pages = { checkout: nobody, receipts, pageKeys: fixedKeys(), changes: noChanges }
+    const pages = {
+      checkout: nobody,
+      receipts,
+      pageKeys: fixedKeys(),
+      changes: noChanges,
+      brands: noBrands,
+    }
     const withPages = await startEdge({}, { pages })
     for (const target of ['/pay/%zz', '/pay/%zz/wallet', '/pay/x%', '/pay/x', '/receipts/%zz']) {
       const text = await sendRaw(withPages.port, head(`GET ${target} HTTP/1.1`))

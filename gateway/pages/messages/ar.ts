@@ -101,6 +101,8 @@ export const ar: Messages = {
   showChange: 'عرض ما تغيّر',
   backToShop: 'العودة إلى المتجر',
   openPage: 'فتح صفحة الدفع',
+  help: 'هل لديك سؤال؟',
+  contact: 'للتواصل',
 
   cancel: 'إلغاء الدفع',
   cancelTitle: 'هل تريد إلغاء هذه الدفعة؟',

@@ -100,6 +100,8 @@ export const en = {
   showChange: 'Show what has changed',
   backToShop: 'Back to shop',
   openPage: 'Open the payment page',
+  help: 'Questions?',
+  contact: 'Contact',
 
   cancel: 'Cancel payment',
   cancelTitle: 'Cancel this payment?',

@@ -98,6 +98,8 @@ export const es: Messages = {
   showChange: 'Ver qué ha cambiado',
   backToShop: 'Volver a la tienda',
   openPage: 'Abrir la página de pago',
+  help: '¿Preguntas?',
+  contact: 'Contacto',
 
   cancel: 'Cancelar el pago',
   cancelTitle: '¿Cancelar este pago?',

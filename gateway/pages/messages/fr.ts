@@ -103,6 +103,8 @@ export const fr: Messages = {
   showChange: 'Voir ce qui a changé',
   backToShop: 'Retour à la boutique',
   openPage: 'Ouvrir la page de paiement',
+  help: 'Des questions ?',
+  contact: 'Nous joindre',
 
   cancel: 'Annuler le paiement',
   cancelTitle: 'Annuler ce paiement ?',

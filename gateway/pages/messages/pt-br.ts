@@ -98,6 +98,8 @@ export const ptBr: Messages = {
   showChange: 'Ver o que mudou',
   backToShop: 'Voltar para a loja',
   openPage: 'Abrir a página de pagamento',
+  help: 'Dúvidas?',
+  contact: 'Contato',
 
   cancel: 'Cancelar o pagamento',
   cancelTitle: 'Cancelar este pagamento?',

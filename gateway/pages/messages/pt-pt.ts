@@ -98,6 +98,8 @@ export const ptPt: Messages = {
   showChange: 'Ver o que mudou',
   backToShop: 'Voltar à loja',
   openPage: 'Abrir a página de pagamento',
+  help: 'Dúvidas?',
+  contact: 'Contacto',
 
   cancel: 'Cancelar o pagamento',
   cancelTitle: 'Cancelar este pagamento?',

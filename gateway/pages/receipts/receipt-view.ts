@@ -17,6 +17,8 @@ export type PaidShareMessage = {
   payerNumberEnding: string
   transactionId: string
   receipt?: ReceiptMessage | undefined
+  merchantId: string
+  projectId: string
 }
 
 /** The proof of a payer's money. */

@@ -6,11 +6,12 @@ import type { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import type { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import { printReceipt } from '#platform/pdf/print.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
+import type { Brands } from '../brand/brands.ts'
 import { languageOf } from '../language.ts'
 import { isLinkToken, isReceiptToken } from '../page-guard.ts'
-import { type Site, sendMessage, sendReceipt } from '../render.ts'
+import { type Site, sendLogo, sendMessage, sendReceipt } from '../render.ts'
 import { printedReceipt } from './printed-receipt.ts'
-import { type ReceiptView, receiptView } from './receipt-view.ts'
+import { type PaidShareMessage, receiptView } from './receipt-view.ts'
 
 /** Reads the receipt of a bill payment by the token of its link. */
 export type ReceiptsClient = Pick<Client<typeof BillingService>, 'readReceipt'>
@@ -18,6 +19,7 @@ export type ReceiptsClient = Pick<Client<typeof BillingService>, 'readReceipt'>
 type ReceiptsOptions = {
   checkout: Pick<Client<typeof CheckoutService>, 'getReceipt'>
   receipts: ReceiptsClient
+  brands: Brands
   publicBaseUrl: string
   log: Logger
   site: Site
@@ -33,6 +35,7 @@ export function registerReceipts(app: FastifyInstance, options: ReceiptsOptions)
       answer(options, request, reply, work)
   app.get('/receipts/:token', answered(showReceipt))
   app.get('/receipts/:token/pdf', answered(sendPrinted))
+  app.get('/receipts/:token/logo', answered(showLogo))
 }
 
 /** Answers one request; refusals become pages. */
@@ -64,10 +67,17 @@ async function showReceipt(
     const { pdf, receiptId } = await options.receipts.readReceipt({ token })
     return sendPdf(reply, receiptId, pdf)
   }
-  const view = await readReceipt(options, request)
-  const { publicBaseUrl, site } = options
+  const share = await readShare(options, token)
+  const { publicBaseUrl, site, brands } = options
   const choice = languageOf(request)
-  return sendReceipt(reply, site, { token, choice, view, publicBaseUrl })
+  const view = receiptView(share, choice.language)
+  return sendReceipt(reply, site, {
+    token,
+    choice,
+    view,
+    brand: await brands.find(share),
+    publicBaseUrl,
+  })
 }
 
 async function sendPrinted(
@@ -75,22 +85,37 @@ async function sendPrinted(
   request: ReceiptRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const view = await readReceipt(options, request)
+  const { token } = request.params
+  const share = await readShare(options, token)
   const { language } = languageOf(request)
-  const url = `${options.publicBaseUrl}/receipts/${request.params.token}`
-  const printed = printedReceipt(view, { language, url, isSandbox: options.site.isSandbox })
+  const view = receiptView(share, language)
+  const brand = await options.brands.find(share)
+  const printed = printedReceipt(view, {
+    language,
+    brand,
+    logo: brand.logoVersion === '' ? undefined : await options.brands.logo(share),
+    url: `${options.publicBaseUrl}/receipts/${token}`,
+    isSandbox: options.site.isSandbox,
+  })
   void reply.headers({ 'content-language': language, vary: 'accept-language' })
   return sendPdf(reply, view.number, await printReceipt(printed))
 }
 
-async function readReceipt(
-  { checkout }: ReceiptsOptions,
+async function showLogo(
+  options: ReceiptsOptions,
   request: ReceiptRequest,
-): Promise<ReceiptView> {
-  const { token } = request.params
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const logo = await options.brands.logo(await readShare(options, request.params.token))
+  return logo === undefined
+    ? sendMessage(reply, options.site, 'receiptNotFound')
+    : sendLogo(reply, logo)
+}
+
+async function readShare({ checkout }: ReceiptsOptions, token: string): Promise<PaidShareMessage> {
   const { share } = isReceiptToken(token) ? await checkout.getReceipt({ receiptToken: token }) : {}
   if (share === undefined) throw new Failure('PAYMENT_NOT_FOUND', 'no receipt behind this link')
-  return receiptView(share, languageOf(request).language)
+  return share
 }
 
 function sendPdf(reply: FastifyReply, receiptId: string, pdf: Uint8Array): FastifyReply {

@@ -33,6 +33,7 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'payweave.accounts.v1.AccessService/AuthenticateApiKey': [gateway],
   'payweave.accounts.v1.AccessService/CheckGrant': [gateway, institution],
   'payweave.accounts.v1.AccessService/GetMerchant': [gateway, payments],
+  'payweave.accounts.v1.AccessService/GetMerchantLogo': [gateway],
   'payweave.accounts.v1.AccessService/GetSigningSecrets': ['delivery'],
   'payweave.accounts.v1.AccessService/*': ['launcher'],
   'payweave.accounts.v1.AccountsService/ResolveSession': [gateway, quotes, institution],

@@ -9,6 +9,7 @@ const patterns: ReadonlyArray<readonly [pattern: string, words: string]> = [
   ],
   [String.raw`^\+[1-9][0-9]{4,14}$`, 'must be a number in E.164 with plus sign'],
   [String.raw`^[^\x00-\x20@\x7f-\xa0]+@[^\x00-\x20@\x7f-\xa0]+$`, 'must be an e-mail address'],
+  [String.raw`^https[:][/][/][^\x00-\x20\x7f-\xa0]+$`, 'must be an https URL'],
   ['^[A-Z]{3}$', 'must be an ISO 4217 code'],
   ['^[A-Z]{2}$', 'must be an ISO 3166-1 alpha-2 code'],
   [

@@ -163,6 +163,8 @@ export function checkoutMessage(
     cancellable: isCancellableByPayer(payment),
     transactionId: payment.transactionId,
     ...(receipt && { receipt: receiptMessage(receipt) }),
+    merchantId: payment.merchantId,
+    projectId: payment.projectId,
   }
 }
 
@@ -179,6 +181,8 @@ export function paidShareMessage(share: PaidShare): MessageInitShape<typeof Paid
     payerNumberEnding: share.mobileNumberE164.slice(-4),
     transactionId: share.transactionId,
     receipt: receiptMessage(share),
+    merchantId: share.merchantId,
+    projectId: share.projectId,
   }
 }
 

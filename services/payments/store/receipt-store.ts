@@ -8,6 +8,8 @@ export type PaidShare = {
   paidTime: Date
   refundTime: Date | undefined
   refundMinor: bigint | undefined
+  projectId: string
+  merchantId: string
   businessName: string
   description: string
   currency: string
@@ -31,8 +33,8 @@ const readStatement = sql(
   'receipt_read',
   `select paid.settlement_id as "receiptId", paid.create_time as "paidTime",
      refund.create_time as "refundTime", refund.amount_minor as "refundMinor",
-     p.business_name as "businessName", p.description, p.currency,
-     p.transaction_id as "transactionId", r.amount_minor as "amountMinor",
+     p.project_id as "projectId", p.merchant_id as "merchantId",
+     p.business_name as "businessName", p.description, p.currency, p.transaction_id as "transactionId", r.amount_minor as "amountMinor",
      r.fee_minor as "feeMinor", r.payment_method as "paymentMethod", r.first_name as "firstName",
      r.last_name as "lastName", r.mobile_number_e164 as "mobileNumberE164",
      r.link_token_hash as "linkTokenHash"

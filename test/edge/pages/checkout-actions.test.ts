@@ -1,17 +1,15 @@
 // What hosted pages do at the edge besides showing a state: cancelling, card forms, watching a payment.
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { languages } from '../../../gateway/pages/language.ts'
-import { eventually } from '../../support/eventually.ts'
-import { formOf, open, submit, unescaped } from '../../system/payments/browser.ts'
 import {
-  cardOrigin,
   errorUrl,
   noCardForms,
   type Shown,
-  slowCardForms,
-  startPages,
-} from '../stand-ins/checkout.ts'
-import { states } from '../stand-ins/checkout-states.ts'
+  states,
+} from '../../../gateway/pages/preview/samples.ts'
+import { eventually } from '../../support/eventually.ts'
+import { formOf, open, submit, unescaped } from '../../system/payments/browser.ts'
+import { cardOrigin, slowCardForms, startPages } from '../stand-ins/checkout.ts'
 
 const pages = await startPages()
 afterAll(() => pages.close())

@@ -2,16 +2,15 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { directionOf, languageCodes, localAmount } from '#core/text/language.ts'
 import { languages } from '../../../gateway/pages/language.ts'
-import { formOf, open, submit, unescaped } from '../../system/payments/browser.ts'
 import {
-  cardOrigin,
   errorUrl,
   noCardForms,
   type Shown,
-  startPages,
+  states,
   successUrl,
-} from '../stand-ins/checkout.ts'
-import { states } from '../stand-ins/checkout-states.ts'
+} from '../../../gateway/pages/preview/samples.ts'
+import { formOf, open, submit, unescaped } from '../../system/payments/browser.ts'
+import { cardOrigin, startPages } from '../stand-ins/checkout.ts'
 
 const pages = await startPages()
 afterAll(() => pages.close())

@@ -2,9 +2,10 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { directionOf, languageCodes, localMoney } from '#core/text/language.ts'
 import { languages } from '../../../gateway/pages/language.ts'
-import { readPdf } from '../../support/pdf.ts'
+import { type Shown } from '../../../gateway/pages/preview/samples.ts'
+import { readPdf } from '../../support/files/pdf.ts'
 import { open, unescaped } from '../../system/payments/browser.ts'
-import { type Shown, startPages } from '../stand-ins/checkout.ts'
+import { startPages } from '../stand-ins/checkout.ts'
 
 const pages = await startPages()
 afterAll(() => pages.close())

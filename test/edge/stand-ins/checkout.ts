@@ -1,111 +1,24 @@
-// Stands in for payments' checkout and bills' receipts behind hosted pages; it must not hold assertions.
+// Stands in for payments' checkout, merchants' branding and bills' receipts behind hosted pages; it must not hold assertions.
 import { createHash } from 'node:crypto'
-import { create } from '@bufbuild/protobuf'
-import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { Failure } from '#core/errors/errors.ts'
-import {
-  channelMethods,
-  numberOf,
-  type PayerState,
-  type PaymentChannel,
-  type PaymentMethod,
-  type PaymentState,
-  payerStates,
-  paymentChannels,
-  paymentMethods,
-  paymentStates,
-} from '#core/payment/words.ts'
-import {
-  type Checkout,
-  CheckoutSchema,
-  type PaidShare,
-  PaidShareSchema,
-} from '#gen/payweave/payments/v1/checkout_pb.js'
 import type { EdgeSettings, PageServices } from '../../../gateway/options.ts'
+import { noBrand } from '../../../gateway/pages/brand/brands.ts'
 import type { PaymentChanges } from '../../../gateway/pages/live-streams.ts'
+import {
+  noCardForms,
+  receiptTokenOf,
+  type Shown,
+  sampleCheckout,
+  samplePaymentId,
+  sampleShare,
+} from '../../../gateway/pages/preview/samples.ts'
 import { fixedKeys } from '../../support/keys.ts'
 import { startEdge } from '../harness.ts'
+import { brandsOf } from './brands.ts'
 
-/** What a test says about a payment; everything else is usual. */
-export type Shown = {
-  payer?: PayerState
-  payment?: PaymentState
-  channel?: PaymentChannel
-  method?: PaymentMethod
-  currency?: string
-  amountMinor?: bigint
-  feeMinor?: bigint
-  /** The shares of the other payers, and what they have paid. */
-  othersMinor?: bigint
-  othersPaidMinor?: bigint
-  refusedAttempts?: number
-  businessName?: string
-  payerName?: string
-  description?: string
-  expireTime?: Date
-}
-
-export const successUrl = 'https://shop.example/thanks?order=1&x=2'
-export const errorUrl = 'https://shop.example/sorry'
 export const cardOrigin = 'https://cards.example'
-/** Makes the card form fail to open. */
-export const noCardForms = 'no card forms'
 /** Makes the card form wait for `seen.slowForm`. */
 export const slowCardForms = 'slow card forms'
-
-function checkoutOf(shown: Shown, linkToken: string): Checkout {
-  const { channel = 'payment_link', method = 'wallet', amountMinor = 10_000n } = shown
-  const others = channelMethods[channel].filter((other) => other !== method)
-  return create(CheckoutSchema, {
-    businessName: shown.businessName ?? 'Demo Store',
-    description: shown.description ?? 'Order 1001',
-    currency: shown.currency ?? 'TTD',
-    amountMinor,
-    feeMinor: shown.feeMinor ?? 290n,
-    paymentState: numberOf(paymentStates, shown.payment ?? 'Pending'),
-    payerState: numberOf(payerStates, shown.payer ?? 'Pending'),
-    expireTime: timestampFromDate(shown.expireTime ?? new Date('2026-01-02T03:04:05Z')),
-    paymentChannel: numberOf(paymentChannels, channel),
-    paymentMethod: numberOf(paymentMethods, method),
-    allowedMethods: [method, ...others].map((one) => numberOf(paymentMethods, one)),
-    refusedAttempts: shown.refusedAttempts ?? 0,
-    cashCode: channel === 'agent' ? '123456789012' : '',
-    successUrl,
-    errorUrl,
-    requestAmountMinor: amountMinor + (shown.othersMinor ?? 0n),
-    paidAmountMinor: (shown.othersPaidMinor ?? 0n) + (shown.payer === 'paid' ? amountMinor : 0n),
-    payerName: shown.payerName ?? 'Kofi B.',
-    payerNumberEnding: '0101',
-    paymentId: paymentIdOf(shown),
-    transactionId: 'order-1001',
-    ...(hasPaid.has(shown.payer ?? 'Pending') && { receipt: receiptOf(shown, linkToken) }),
-    cancellable: (shown.payer ?? 'Pending') === 'Pending' && shown.othersMinor === undefined,
-  })
-}
-
-const hasPaid = new Set<PayerState>(['paid', 'Refunded'])
-
-function receiptOf({ payer, amountMinor = 10_000n, feeMinor = 290n }: Shown, linkToken: string) {
-  const paidTime = timestampFromDate(new Date('2026-01-02T02:00:00Z'))
-  const refundTime = timestampFromDate(new Date('2026-01-02T02:30:00Z'))
-  const receiptId = '0198c000-0000-7000-8000-0000000000ee'
-  const receiptToken = receiptTokenOf(linkToken)
-  const refund = { refundTime, refundAmountMinor: amountMinor + feeMinor }
-  return { receiptId, paidTime, receiptToken, ...(payer === 'Refunded' && refund) }
-}
-
-const receiptTokenOf = (linkToken: string) => `${linkToken}-paid-`
-
-/** What payments says of the receipt of a page. */
-function shareOf(shown: Shown, linkToken: string): PaidShare {
-  const { $typeName: _, ...checkout } = checkoutOf(shown, linkToken)
-  return create(PaidShareSchema, checkout)
-}
-
-/** One payment for each description. */
-function paymentIdOf({ description = '' }: Shown): string {
-  return `payment ${description}`
-}
 
 /** A PIN that the wallet declines; every other one pays. */
 export const decliningPin = '000002'
@@ -119,9 +32,19 @@ function afterPin(shown: Shown, pin: string): Shown {
   return { ...shown, payer: 'paid', payment: isLast ? 'paid' : 'Partially_paid' }
 }
 
+type CardFrame = { linkToken: string; language: string; theme: unknown }
+
 /** A gateway whose page `/pay/<link>` shows what `show` was given last, and more pages made by `page`. */
 export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?: Buffer) {
-  const seen = { pins: [] as string[], reads: 0, slowForm: Promise.resolve(), hearsChanges: true }
+  const seen = {
+    pins: [] as string[],
+    themes: [] as unknown[],
+    reads: 0,
+    slowForm: Promise.resolve(),
+    hearsChanges: true,
+    brand: noBrand,
+    logo: undefined as Buffer | undefined,
+  }
   const link = 'A'.repeat(43)
   const payments = new Map<string, Shown>([[link, {}]])
   const shownAt = (linkToken: string): Shown => {
@@ -132,23 +55,27 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
   const checkout = {
     async getCheckout({ linkToken }: { linkToken: string }) {
       seen.reads += 1
-      return { checkout: checkoutOf(shownAt(linkToken), linkToken) }
+      return { checkout: sampleCheckout(shownAt(linkToken), linkToken) }
     },
     async getReceipt({ receiptToken }: { receiptToken: string }) {
       const linkToken = receiptToken.slice(0, 43)
-      const shown = shownAt(linkToken)
-      if (!hasPaid.has(shown.payer ?? 'Pending') || receiptToken !== receiptTokenOf(linkToken)) {
+      const share = sampleShare(shownAt(linkToken), linkToken)
+      if (share === undefined || receiptToken !== receiptTokenOf(linkToken)) {
         throw new Failure('PAYMENT_NOT_FOUND', 'no receipt')
       }
-      return { share: shareOf(shown, linkToken) }
+      return { share }
     },
     async payWithWallet({ linkToken, pin }: { linkToken: string; pin: string }) {
       seen.pins.push(pin)
       const shown = shownAt(linkToken)
       if (linkToken !== link) payments.set(linkToken, afterPin(shown, pin))
-      return { checkout: checkoutOf(shownAt(linkToken), linkToken), refused: pin === decliningPin }
+      return {
+        checkout: sampleCheckout(shownAt(linkToken), linkToken),
+        refused: pin === decliningPin,
+      }
     },
-    async openCardFrame({ linkToken, language }: { linkToken: string; language: string }) {
+    async openCardFrame({ linkToken, language, theme }: CardFrame) {
+      seen.themes.push(theme)
       const { description } = shownAt(linkToken)
       if (description === noCardForms) throw new Failure('SERVICE_UNAVAILABLE', 'no form')
       if (description === slowCardForms) await seen.slowForm
@@ -160,7 +87,7 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
         throw new Failure('PAYMENT_NOT_CANCELLABLE', 'too late')
       }
       payments.set(linkToken, { ...shown, payer: 'Cancelled', payment: 'Cancelled' })
-      return { checkout: checkoutOf(shownAt(linkToken), linkToken) }
+      return { checkout: sampleCheckout(shownAt(linkToken), linkToken) }
     },
   }
   const receipts = {
@@ -179,12 +106,13 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
   }
   const change = (linkToken: string, next: Shown) => {
     payments.set(linkToken, next)
-    for (const onChange of listeners) onChange(paymentIdOf(next))
+    for (const onChange of listeners) onChange(samplePaymentId(next))
   }
   const pages = {
     checkout,
     receipts,
     changes,
+    brands: brandsOf(seen),
     pageKeys: fixedKeys(Buffer.alloc(32, 1)),
   } as unknown as PageServices
   const edge = await startEdge(settings, { pages })

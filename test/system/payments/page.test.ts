@@ -1,7 +1,10 @@
 // The hosted page as a payer without JavaScript uses it, and as an attacker does.
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
+import { readPdf } from '../../support/files/pdf.ts'
+import { samplePng } from '../../support/files/png.ts'
 import {
+  createdOf,
   dateTimePattern,
   detailsOf,
   type Json,
@@ -11,6 +14,7 @@ import {
   payerStatesOf,
   sharedMesh,
 } from '../harness.ts'
+import { internalTeam } from '../tools/grpc.ts'
 import {
   cardFormOf,
   cardFrameOf,
@@ -129,6 +133,44 @@ describe('a hosted page', { concurrent: true }, () => {
     expect(withoutOwnScript(page)).not.toMatch(/<(img|script|b)\b/i)
     expect(unescaped(page.html)).toContain('<script>alert(2)</script>')
   })
+})
+
+it("a hosted page and its receipt have the merchant's branding as soon as it changed", async () => {
+  const team = internalTeam(mesh)
+  const projectId = await team.projectId(mesh.sandbox.projects.demo.subscription_key)
+  const own = { projectId, businessName: 'Gallery', mobileNumber: '+12025550198' }
+  const made = await team.access.createMerchant(own)
+  const merchantId = made.merchant?.merchantId ?? ''
+  const body = order({ payers: [payer(20)] })
+  const created = await shop.call('POST', '/payments/request', {
+    body: { api_key: made.apiKey, transaction_request: body },
+  })
+  const { urls } = createdOf(created)
+  const [url = ''] = urls
+  expect((await open(url)).html).not.toContain('<img')
+  const look = { color: '#ffd400', logoPng: samplePng(), supportEmail: 'help@shop.example' }
+  await team.access.updateMerchant({ projectId, merchantId, ...look })
+  const { html } = await eventually(
+    () => open(url),
+    (page) => expect(page.html).toContain('help@shop.example'),
+  )
+  const logo = /<img src="([^"]+)"/.exec(html)?.[1] ?? ''
+  const answer = await fetch(new URL(unescaped(logo), url))
+  expect(answer.headers.get('content-type')).toBe('image/png')
+  expect(Buffer.from(await answer.arrayBuffer())).toEqual(samplePng())
+  await payByPin(url, '123456')
+  const paid = await eventually(
+    () => open(url),
+    (page) => expect(page.html).toContain('/receipts/'),
+  )
+  const receipt = /href="(\/receipts\/[\w-]{49})"/.exec(paid.html)?.[1] ?? ''
+  const page = await open(new URL(receipt, url).href)
+  expect(page.html).toContain('Gallery')
+  expect(page.html).toContain('help@shop.example')
+  const pdf = await fetch(new URL(`${receipt}/pdf`, url))
+  const { letters } = await readPdf(Buffer.from(await pdf.arrayBuffer()))
+  expect(letters).toContain('help@shop.example')
+  team.close()
 })
 
 describe('paying by wallet', { concurrent: true }, () => {

@@ -28,6 +28,7 @@ import {
 import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { KeyService } from '#gen/payweave/keys/v1/keys_pb.js'
+import { samplePng } from '../../support/files/png.ts'
 import { type Facts, type Requests, requestsFor } from './facts.ts'
 
 const minuteMs = 60_000
@@ -44,6 +45,21 @@ function access({ projectId, merchantId, institutionId, subscriptionKey, apiKey 
     authenticateSubscriptionKey: [{ subscriptionKey, environment: Environment.SANDBOX }],
     authenticateApiKey: [{ projectId, apiKey }],
     getMerchant: [{ projectId, merchantId }],
+    getMerchantLogo: [{ projectId, merchantId }],
+    updateMerchant: [
+      {
+        projectId,
+        merchantId: randomUUID(),
+        color: '#0b57d0',
+        logoPng: samplePng(),
+        supportEmail: 'help@shop.example',
+        supportPhone: '+12025550190',
+        websiteUrl: 'https://shop.example/',
+        updateMask: {
+          paths: ['color', 'logo_png', 'support_email', 'support_phone', 'website_url'],
+        },
+      },
+    ],
     checkGrant: [{ projectId, institutionName: 'Demo Wallet', endpoint: endpoints[0] ?? '' }],
     getSigningSecrets: [{ institutionId }],
     getProject: [{ projectId }],

@@ -94,6 +94,13 @@ export declare type Merchant = Message<"payweave.accounts.v1.Merchant"> & {
    * @generated from field: string mobile_number = 4;
    */
   mobileNumber: string;
+
+  /**
+   * How its payers' pages and receipts look. Unset in responses to AuthenticateApiKey and CreateMerchant.
+   *
+   * @generated from field: payweave.accounts.v1.Branding branding = 5;
+   */
+  branding?: Branding | undefined;
 };
 
 /**
@@ -101,6 +108,56 @@ export declare type Merchant = Message<"payweave.accounts.v1.Merchant"> & {
  * Use `create(MerchantSchema)` to create a new message.
  */
 export declare const MerchantSchema: GenMessage<Merchant>;
+
+/**
+ * How the pages and receipts of a merchant look, and where payers get help.
+ *
+ * @generated from message payweave.accounts.v1.Branding
+ */
+export declare type Branding = Message<"payweave.accounts.v1.Branding"> & {
+  /**
+   * Colour of buttons and links, such as "#0b57d0". Pages darken or lighten it as far as text in it and on it needs to be
+   * read. Empty: Payweave's own.
+   *
+   * @generated from field: string color = 1;
+   */
+  color: string;
+
+  /**
+   * SHA-256 of the logo, 64 lower-case hex digits: it changes with the logo. Empty: no logo, and pages show the first
+   * letter of the name.
+   *
+   * @generated from field: string logo_digest = 2;
+   */
+  logoDigest: string;
+
+  /**
+   * E-mail address that payers can write to. Empty: not shown.
+   *
+   * @generated from field: string support_email = 3;
+   */
+  supportEmail: string;
+
+  /**
+   * Phone number that payers can call, E.164 with plus sign. Empty: not shown.
+   *
+   * @generated from field: string support_phone = 4;
+   */
+  supportPhone: string;
+
+  /**
+   * The merchant's website, an https URL. Empty: not shown.
+   *
+   * @generated from field: string website_url = 5;
+   */
+  websiteUrl: string;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.Branding.
+ * Use `create(BrandingSchema)` to create a new message.
+ */
+export declare const BrandingSchema: GenMessage<Branding>;
 
 /**
  * A financial institution whose customers and endpoints the API reaches.
@@ -600,6 +657,143 @@ export declare type CreateMerchantResponse = Message<"payweave.accounts.v1.Creat
  * Use `create(CreateMerchantResponseSchema)` to create a new message.
  */
 export declare const CreateMerchantResponseSchema: GenMessage<CreateMerchantResponse>;
+
+/**
+ * Changes how the pages and receipts of a merchant look.
+ *
+ * @generated from message payweave.accounts.v1.UpdateMerchantRequest
+ */
+export declare type UpdateMerchantRequest = Message<"payweave.accounts.v1.UpdateMerchantRequest"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * UUID of the merchant.
+   *
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+
+  /**
+   * Colour of buttons and links, such as "#0b57d0". Empty: Payweave's own.
+   *
+   * @generated from field: string color = 3;
+   */
+  color: string;
+
+  /**
+   * Logo: a PNG of at most 64 KiB and 512 pixels a side, without animation. Only what draws it is stored, no metadata.
+   * Empty: no logo.
+   *
+   * @generated from field: bytes logo_png = 4;
+   */
+  logoPng: Uint8Array;
+
+  /**
+   * E-mail address that payers can write to. Empty: none.
+   *
+   * @generated from field: string support_email = 5;
+   */
+  supportEmail: string;
+
+  /**
+   * Phone number that payers can call, E.164 with plus sign. Empty: none.
+   *
+   * @generated from field: string support_phone = 6;
+   */
+  supportPhone: string;
+
+  /**
+   * The merchant's website, an https URL without user name and password, at most 200 characters. Empty: none.
+   *
+   * @generated from field: string website_url = 7;
+   */
+  websiteUrl: string;
+
+  /**
+   * Which fields to change. Unset or empty: all five.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 8;
+   */
+  updateMask?: FieldMask | undefined;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.UpdateMerchantRequest.
+ * Use `create(UpdateMerchantRequestSchema)` to create a new message.
+ */
+export declare const UpdateMerchantRequestSchema: GenMessage<UpdateMerchantRequest>;
+
+/**
+ * Response to UpdateMerchantRequest.
+ *
+ * @generated from message payweave.accounts.v1.UpdateMerchantResponse
+ */
+export declare type UpdateMerchantResponse = Message<"payweave.accounts.v1.UpdateMerchantResponse"> & {
+  /**
+   * The merchant as stored.
+   *
+   * @generated from field: payweave.accounts.v1.Merchant merchant = 1;
+   */
+  merchant?: Merchant | undefined;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.UpdateMerchantResponse.
+ * Use `create(UpdateMerchantResponseSchema)` to create a new message.
+ */
+export declare const UpdateMerchantResponseSchema: GenMessage<UpdateMerchantResponse>;
+
+/**
+ * Reads the logo of a merchant.
+ *
+ * @generated from message payweave.accounts.v1.GetMerchantLogoRequest
+ */
+export declare type GetMerchantLogoRequest = Message<"payweave.accounts.v1.GetMerchantLogoRequest"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * UUID of the merchant.
+   *
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.GetMerchantLogoRequest.
+ * Use `create(GetMerchantLogoRequestSchema)` to create a new message.
+ */
+export declare const GetMerchantLogoRequestSchema: GenMessage<GetMerchantLogoRequest>;
+
+/**
+ * Response to GetMerchantLogoRequest.
+ *
+ * @generated from message payweave.accounts.v1.GetMerchantLogoResponse
+ */
+export declare type GetMerchantLogoResponse = Message<"payweave.accounts.v1.GetMerchantLogoResponse"> & {
+  /**
+   * The PNG. Empty: the merchant has no logo, or the project has no such merchant.
+   *
+   * @generated from field: bytes logo_png = 1;
+   */
+  logoPng: Uint8Array;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.GetMerchantLogoResponse.
+ * Use `create(GetMerchantLogoResponseSchema)` to create a new message.
+ */
+export declare const GetMerchantLogoResponseSchema: GenMessage<GetMerchantLogoResponse>;
 
 /**
  * Revokes an API key.
@@ -1825,6 +2019,16 @@ export declare const AccessService: GenService<{
     output: typeof GetMerchantResponseSchema;
   },
   /**
+   * Reads the logo of a merchant.
+   *
+   * @generated from rpc payweave.accounts.v1.AccessService.GetMerchantLogo
+   */
+  getMerchantLogo: {
+    methodKind: "unary";
+    input: typeof GetMerchantLogoRequestSchema;
+    output: typeof GetMerchantLogoResponseSchema;
+  },
+  /**
    * Checks whether a project may use an endpoint of an institution.
    *
    * @generated from rpc payweave.accounts.v1.AccessService.CheckGrant
@@ -1986,6 +2190,17 @@ export declare const AccessService: GenService<{
     methodKind: "unary";
     input: typeof CreateMerchantRequestSchema;
     output: typeof CreateMerchantResponseSchema;
+  },
+  /**
+   * Changes how a merchant's pages and receipts look; pages that are opened afterwards show it. NOT_FOUND for an unknown
+   * merchant, INVALID_ARGUMENT (INVALID_PARAMETER) for a logo that is no such PNG or a malformed URL.
+   *
+   * @generated from rpc payweave.accounts.v1.AccessService.UpdateMerchant
+   */
+  updateMerchant: {
+    methodKind: "unary";
+    input: typeof UpdateMerchantRequestSchema;
+    output: typeof UpdateMerchantResponseSchema;
   },
   /**
    * Issues another API key. NOT_FOUND for an unknown merchant, FAILED_PRECONDITION when two are already active.

@@ -181,6 +181,20 @@ export declare type Checkout = Message<"payweave.payments.v1.Checkout"> & {
    * @generated from field: payweave.payments.v1.Receipt receipt = 23;
    */
   receipt?: Receipt | undefined;
+
+  /**
+   * UUID of the merchant, whose branding the page has. Not shown.
+   *
+   * @generated from field: string merchant_id = 24;
+   */
+  merchantId: string;
+
+  /**
+   * UUID of the merchant's project. Not shown.
+   *
+   * @generated from field: string project_id = 25;
+   */
+  projectId: string;
 };
 
 /**
@@ -313,6 +327,20 @@ export declare type PaidShare = Message<"payweave.payments.v1.PaidShare"> & {
    * @generated from field: payweave.payments.v1.Receipt receipt = 10;
    */
   receipt?: Receipt | undefined;
+
+  /**
+   * UUID of the merchant, whose branding the page has. Not shown.
+   *
+   * @generated from field: string merchant_id = 11;
+   */
+  merchantId: string;
+
+  /**
+   * UUID of the merchant's project. Not shown.
+   *
+   * @generated from field: string project_id = 12;
+   */
+  projectId: string;
 };
 
 /**

@@ -21,10 +21,11 @@ import {
   withdrawSubscriptionKey,
 } from '../operations/administer-keys.ts'
 import { authenticateApiKey, authenticateSubscriptionKey } from '../operations/authenticate.ts'
+import { updateBranding } from '../operations/branding.ts'
 import { actor } from '../operations/change.ts'
 import { signingSecrets } from '../operations/institution-keys.ts'
+import { findBrandedMerchant, findLogo } from '../store/branding-store.ts'
 import { findGrant } from '../store/institution-store.ts'
-import { findMerchant } from '../store/project-store.ts'
 import { accessLists } from './lists.ts'
 import { environmentOf, wireProject } from './wire.ts'
 
@@ -61,11 +62,14 @@ function checks({ db, secrets }: Administration) {
     },
     async getMerchant({ projectId: requested, merchantId }, context) {
       const projectId = projectOf(context, requested)
-      const merchant = await findMerchant(db, projectId, merchantId)
+      const merchant = await findBrandedMerchant(db, projectId, merchantId)
       if (merchant === undefined) {
         throw new Failure('MERCHANT_NOT_FOUND', `project has no merchant ${merchantId}`)
       }
       return { merchant }
+    },
+    async getMerchantLogo({ projectId: requested, merchantId }, context) {
+      return { logoPng: await findLogo(db, projectOf(context, requested), merchantId) }
     },
     async checkGrant({ projectId: requested, institutionName, endpoint }, context) {
       const projectId = projectOf(context, requested)
@@ -141,6 +145,25 @@ function keyChanges(administration: Administration) {
       const projectId = projectOf(context, requested)
       const wanted = { projectId, businessName, mobileNumber }
       return createMerchant(administration, actor(requestId), wanted)
+    },
+    async updateMerchant({ projectId: requested, merchantId, updateMask, ...wanted }, context) {
+      const projectId = projectOf(context, requested)
+      const named = updateMask?.paths ?? []
+      const ifNamed = <T>(field: string, value: T) =>
+        named.length === 0 || named.includes(field) ? value : undefined
+      const merchant = await updateBranding(
+        administration,
+        actor(),
+        { projectId, merchantId },
+        {
+          color: ifNamed('color', wanted.color),
+          logoPng: ifNamed('logo_png', Buffer.from(wanted.logoPng)),
+          supportEmail: ifNamed('support_email', wanted.supportEmail),
+          supportPhone: ifNamed('support_phone', wanted.supportPhone),
+          websiteUrl: ifNamed('website_url', wanted.websiteUrl),
+        },
+      )
+      return { merchant }
     },
     async issueApiKey({ requestId, projectId: requested, merchantId }, context) {
       const projectId = projectOf(context, requested)

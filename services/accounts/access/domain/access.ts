@@ -21,6 +21,19 @@ export type Merchant = {
   projectId: string
   businessName: string
   mobileNumber: string
+  /** Undefined where it was not read. */
+  branding?: Branding
+}
+
+/** How a merchant's pages look. Each part is empty where the merchant has none. */
+export type Branding = {
+  /** "#0b57d0". */
+  color: string
+  /** SHA-256 of the logo in hex. */
+  logoDigest: string
+  supportEmail: string
+  supportPhone: string
+  websiteUrl: string
 }
 
 /** A financial institution that requests address by name. */
@@ -65,6 +78,17 @@ export const usualCurrency = 'USD'
 export function requireCurrency(code: string, field: string): string {
   if (isCurrency(code)) return code
   throw invalid(field, 'must be an ISO 4217 code')
+}
+
+const maxUrlLength = 200
+
+/** Returns the canonical form of an https URL of at most 200 characters; INVALID_PARAMETER for anything else. */
+export function requireHttpsUrl(text: string, field: string): string {
+  const url = URL.parse(text)
+  const isPlain = url?.protocol === 'https:' && url.username === '' && url.password === ''
+  if (!isPlain) throw invalid(field, 'must be an https URL without user name and password')
+  if (url.href.length <= maxUrlLength) return url.href
+  throw invalid(field, `must be at most ${maxUrlLength} characters`)
 }
 
 /** Returns the addresses and ranges in canonical form; INVALID_PARAMETER names a bad one's place. */

@@ -295,7 +295,9 @@ async function everyChange() {
   const { keyId } = await access.issueSubscriptionKey({ projectId })
   await access.revokeSubscriptionKey({ keyId })
   const { merchant, keyId: apiKeyId } = await newMerchant(projectId)
-  await access.issueApiKey({ projectId, merchantId: merchant?.merchantId ?? '' })
+  const merchantId = merchant?.merchantId ?? ''
+  await access.updateMerchant({ projectId, merchantId, color: '#0b57d0' })
+  await access.issueApiKey({ projectId, merchantId })
   await access.revokeApiKey({ keyId: apiKeyId })
   const institutionId = await newInstitution()
   await access.rotateInstitutionKey({ institutionId })

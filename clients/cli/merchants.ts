@@ -1,0 +1,211 @@
+// The commands on merchants and on how their payers' pages look.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Failure } from '#core/errors/errors.ts'
+import { languageOfTag } from '#core/text/language.ts'
+import {
+  CreateMerchantResponseSchema,
+  type Merchant,
+  MerchantSchema,
+} from '#gen/payweave/accounts/v1/access_pb.js'
+import { brandFrom } from '../../gateway/pages/brand/brands.ts'
+import {
+  type AccessWork,
+  eachPage,
+  namingOptions,
+  once,
+  onceOption,
+  oneOperand,
+  projectNamed,
+  projectOption,
+  withAccess,
+} from './access.ts'
+import type { Command, CommandContext } from './command.ts'
+import { wholeNumber } from './deliveries.ts'
+import { jsonLine, printable } from './print.ts'
+import { UsageError } from './usage-error.ts'
+
+const brandingOptions = {
+  color: 'colour of buttons and links such as #0b57d0; none: the usual one',
+  logo: 'PNG file of at most 64 KiB and 512 pixels a side; none: no logo',
+  'support-email': 'e-mail address for payers; none: removes it',
+  'support-phone': 'phone number for payers, E.164 with plus sign; none: removes it',
+  website: 'https URL of the website; none: removes it',
+} as const
+
+/** The commands of `merchant`. */
+export const merchantCommands: Command[] = [
+  {
+    name: 'merchant create',
+    operands: '<business name>',
+    summary: 'Creates a merchant with its first API key.',
+    options: {
+      ...namingOptions,
+      ...projectOption,
+      mobile: 'its phone number, E.164 with plus sign',
+      ...onceOption,
+    },
+    run: (context) => withAccess(context, createMerchant),
+  },
+  {
+    name: 'merchant list',
+    operands: '',
+    summary: 'Lists the merchants of a project, oldest first.',
+    options: { ...namingOptions, ...projectOption, limit: 'maximum number (50)' },
+    run: (context) => withAccess(context, listMerchants),
+  },
+  {
+    name: 'merchant show',
+    operands: '<merchant>',
+    summary: 'Shows a merchant, by UUID, and how its pages look.',
+    options: { ...namingOptions, ...projectOption },
+    run: (context) => withAccess(context, showMerchant),
+  },
+  {
+    name: 'merchant update',
+    operands: '<merchant>',
+    summary:
+      'Changes how pages and receipts of a merchant look; an omitted option changes nothing.',
+    options: { ...namingOptions, ...projectOption, ...brandingOptions },
+    run: (context) => withAccess(context, updateMerchant),
+  },
+  {
+    name: 'merchant preview',
+    operands: '<merchant>',
+    summary:
+      'Writes every state of a payer’s page and of a receipt with its branding, as HTML files.',
+    options: {
+      ...namingOptions,
+      ...projectOption,
+      out: 'folder for the files',
+      language: 'language of the pages, such as pt-BR (en)',
+    },
+    run: (context) => withAccess(context, previewMerchant),
+  },
+]
+
+const showMerchant: AccessWork = async (context, access) => {
+  const merchantId = oneOperand(context, 'merchant')
+  const projectId = await projectNamed(context, access)
+  printMerchant(context, (await access.getMerchant({ projectId, merchantId })).merchant)
+}
+
+const updateMerchant: AccessWork = async (context, access) => {
+  const merchantId = oneOperand(context, 'merchant')
+  const { paths, values } = wantedBranding(context)
+  const projectId = await projectNamed(context, access)
+  const request = { projectId, merchantId, ...values, updateMask: { paths } }
+  printMerchant(context, (await access.updateMerchant(request)).merchant)
+}
+
+/** The fields of the request that the options change. */
+function wantedBranding({ options }: CommandContext) {
+  const texts = {
+    color: options['color'],
+    support_email: options['support-email'],
+    support_phone: options['support-phone'],
+    website_url: options['website'],
+    logo_png: options['logo'],
+  }
+  const paths = Object.entries(texts).flatMap(([path, text]) => (text === undefined ? [] : [path]))
+  if (paths.length === 0) {
+    throw new UsageError(
+      `pass ${Object.keys(brandingOptions)
+        .map((name) => `--${name}`)
+        .join(', ')}`,
+    )
+  }
+  const logo = given(texts.logo_png)
+  const values = {
+    color: given(texts.color),
+    supportEmail: given(texts.support_email),
+    supportPhone: given(texts.support_phone),
+    websiteUrl: given(texts.website_url),
+    logoPng: logo === '' ? new Uint8Array() : readFileSync(logo),
+  }
+  return { paths, values }
+}
+
+/** What an option gives a merchant: nothing for "none". */
+function given(text = ''): string {
+  return text === 'none' ? '' : text
+}
+
+const previewMerchant: AccessWork = async (context, access) => {
+  const { out, language: tag = 'en' } = context.options
+  const merchantId = oneOperand(context, 'merchant')
+  if (out === undefined) throw new UsageError('--out is missing')
+  const language = languageOfTag(tag)
+  if (language === undefined) throw new UsageError(`there are no pages in ${tag}`)
+  const projectId = await projectNamed(context, access)
+  const { merchant } = await access.getMerchant({ projectId, merchantId })
+  if (merchant === undefined) throw new Failure('MERCHANT_NOT_FOUND', 'the answer has no merchant')
+  const { businessName, branding } = merchant
+  // The other commands do without the gateway.
+  const { renderPreview } = await import('../../gateway/pages/preview/render-preview.ts')
+  const pages = await renderPreview({ businessName, brand: brandFrom(branding) }, language)
+  mkdirSync(out, { recursive: true })
+  for (const { file, html } of pages) {
+    writeFileSync(join(out, file), html)
+    context.print(join(out, file))
+  }
+  if (branding?.logoDigest) {
+    const { logoPng } = await access.getMerchantLogo({ projectId, merchantId })
+    writeFileSync(join(out, 'logo.png'), logoPng)
+  }
+}
+
+function printMerchant({ json, print }: CommandContext, merchant: Merchant | undefined): void {
+  if (merchant === undefined) return
+  if (json) {
+    print(jsonLine(MerchantSchema, merchant))
+    return
+  }
+  const { branding } = merchant
+  print(`merchant  ${merchant.merchantId}`)
+  print(`name      ${printable(merchant.businessName)}`)
+  print(`mobile    ${merchant.mobileNumber}`)
+  print(`colour    ${branding?.color || 'the usual one'}`)
+  print(`logo      ${branding?.logoDigest || 'none'}`)
+  print(
+    `support   ${[branding?.supportEmail, branding?.supportPhone].filter(Boolean).join(', ') || 'none'}`,
+  )
+  print(`website   ${branding?.websiteUrl || 'none'}`)
+}
+
+const listMerchants: AccessWork = async (context, access) => {
+  const { options, json, print } = context
+  const projectId = await projectNamed(context, access)
+  const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
+  await eachPage(limit, async (pageSize, pageToken) => {
+    const { merchants, nextPageToken } = await access.listMerchants({
+      projectId,
+      pageSize,
+      pageToken,
+    })
+    for (const one of merchants) {
+      const { merchantId, mobileNumber, businessName } = one
+      const columns = [merchantId, mobileNumber.padEnd(16), printable(businessName)]
+      print(json ? jsonLine(MerchantSchema, one) : columns.join('  '))
+    }
+    return { shown: merchants.length, nextPageToken }
+  })
+}
+
+const createMerchant: AccessWork = async (context, access) => {
+  const businessName = oneOperand(context, 'business name')
+  const mobileNumber = context.options['mobile']
+  if (mobileNumber === undefined) throw new UsageError('--mobile is missing')
+  const projectId = await projectNamed(context, access)
+  const made = await once(context, (requestId) =>
+    access.createMerchant({ projectId, businessName, mobileNumber, requestId }),
+  )
+  if (context.json) {
+    context.print(jsonLine(CreateMerchantResponseSchema, made))
+    return
+  }
+  context.print(`merchant  ${made.merchant?.merchantId ?? ''}`)
+  context.print(`name      ${printable(made.merchant?.businessName ?? '')}`)
+  context.print(`key id    ${made.keyId}`)
+  context.print(`api key   ${made.apiKey}`)
+}
