@@ -6,6 +6,7 @@ import { newId } from '#core/identity/id.ts'
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
+import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
@@ -67,6 +68,7 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     access: accounts.of(AccessService),
     ledger: accounts.of(LedgerService),
     balances: accounts.of(BalanceService),
+    onboardings: accounts.of(OnboardingService),
     settlements: accounts.of(SettlementPostingService),
     payments: payments.of(PaymentsService),
     paymentOperations: payments.of(PaymentOperationsService),
@@ -140,6 +142,7 @@ const targetFields = [
   'transferId',
   'holdId',
   'refundId',
+  'artefactId',
   'reviewId',
   'transactionId',
   'subjectId',

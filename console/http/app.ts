@@ -14,6 +14,7 @@ import { registerDevelopers } from '../routes/developers.ts'
 import { registerHome } from '../routes/home.ts'
 import { registerInbox } from '../routes/inbox.ts'
 import { registerLedger } from '../routes/ledger.ts'
+import { registerOnboarding } from '../routes/onboarding.ts'
 import { registerPayment } from '../routes/payment.ts'
 import { registerPayments } from '../routes/payments.ts'
 import { registerPushes } from '../routes/pushes.ts'
@@ -98,6 +99,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerDevelopers(app, { worker, clients })
   registerBalances(app, { worker, clients })
   registerInbox(app, { worker, clients })
+  registerOnboarding(app, { worker, clients })
   registerStuck(app, { worker, clients })
   registerLedger(app, { worker, clients })
   registerCatalogue(app, { worker, clients })

@@ -9,7 +9,7 @@ export type ReaderLimits = { stalledMs: number; maxMs: number }
 /** Answers with parts that are made in the context of the request, whenever they are read. */
 export function streamTo(
   reply: FastifyReply,
-  parts: AsyncIterable<string>,
+  parts: AsyncIterable<string | Uint8Array>,
   context: CallContext,
   { stalledMs, maxMs }: ReaderLimits,
 ): FastifyReply {

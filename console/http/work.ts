@@ -22,7 +22,7 @@ export type Work = {
   /** The fields of the form. */
   form: URLSearchParams
   /** Answers with a body that is made while it is read, in the name of this person. */
-  stream(type: string, parts: AsyncIterable<string>): FastifyReply
+  stream(type: string, parts: AsyncIterable<string | Uint8Array>): FastifyReply
   /** Runs calls for another project of this person; where they have no role, services refuse them. */
   within<T>(projectId: string, calls: () => Promise<T>): Promise<T>
 }

@@ -11,6 +11,7 @@ export type Cell =
   | { state: string }
   | { at: Time }
   | { forms: Form[] }
+  | { image: string; alt: string }
 
 /** A plain text. */
 export function text(value: string | number | bigint): Cell {

@@ -1,8 +1,9 @@
-// Everything that waits for a person of the staff, oldest first: bills in review, failed refunds, money in suspense.
+// Everything that waits for a person of the staff, oldest first: new customers, bills, failed refunds, money in suspense.
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
 import type { ProjectBalance } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
+import type { Onboarding } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import type { ReviewItem } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { type WaitingRefund, WaitingRefundState } from '#gen/payweave/payments/v1/operations_pb.js'
 import type { Clients } from '../clients.ts'
@@ -14,6 +15,7 @@ import {
   code,
   type Field,
   type Form,
+  row,
   type Section,
   text,
 } from '../pages/blocks.ts'
@@ -55,6 +57,11 @@ export function registerInbox(app: FastifyInstance, { worker, clients }: Options
 
 const said: Record<string, string> = {
   decided: 'The decision is stored.',
+  accepted: 'The profile is accepted: its account is available.',
+  rejected: 'The profile is rejected.',
+  accepted_instead: 'The profile was accepted before; that decision stands.',
+  rejected_instead:
+    'The profile is rejected: an account has its number, or another decision came before.',
   settled: 'The refund is off the list. The ledger keeps its amount under refunds_unpaid.',
 }
 
@@ -69,10 +76,12 @@ function decisionOf(form: URLSearchParams) {
   throw invalid('decision', 'must be one of the three')
 }
 
-async function show(work: Work, { catalogue, paymentOperations, balances }: Clients) {
+async function show(work: Work, clients: Clients) {
+  const { catalogue, paymentOperations, balances } = clients
   const { request, reply, query, may } = work
   const failed = { state: WaitingRefundState.FAILED, pageToken: query.get('refunds') ?? '' }
-  const [reviews, refunds, suspense] = await Promise.all([
+  const [onboardings, reviews, refunds, suspense] = await Promise.all([
+    onboardingsSections(work, clients),
     catalogue.listReviews({ pageToken: query.get('page') ?? '' }),
     paymentOperations.listWaitingRefunds(failed),
     balances.listOpenBalances({ internal: InternalAccount.SUSPENSE }),
@@ -81,6 +90,7 @@ async function show(work: Work, { catalogue, paymentOperations, balances }: Clie
     title: 'Inbox',
     said: said[query.get('said') ?? ''],
     sections: [
+      ...onboardings,
       { ...billsSection(reviews.items, may), ...nextPageUrl(request.url, reviews.nextPageToken) },
       {
         ...refundsSection(refunds.refunds, may),
@@ -89,6 +99,41 @@ async function show(work: Work, { catalogue, paymentOperations, balances }: Clie
       suspenseSection(suspense.balances),
     ],
   })
+}
+
+/** New customers, for those who may see them. */
+async function onboardingsSections(work: Work, clients: Clients): Promise<Section[]> {
+  const { request, query, may } = work
+  if (!may('payweave.accounts.v1.OnboardingService/ListOnboardings')) return []
+  const pageToken = query.get('onboardings') ?? ''
+  const { onboardings, nextPageToken } = await clients.onboardings.listOnboardings({ pageToken })
+  const mayOpen = may('payweave.accounts.v1.OnboardingService/GetOnboarding')
+  return [
+    {
+      heading: 'Onboarding',
+      note: 'Profiles of new customers on which the back end has not decided.',
+      table: {
+        head: ['Since', 'Profile', 'Name', 'Number', 'Institution', 'Project', 'Number is'],
+        empty: 'No profile waits for a decision.',
+        rows: onboardings.map((one) => onboardingRow(one, mayOpen)),
+      },
+      ...nextPageUrl(request.url, nextPageToken, 'onboardings'),
+      rpc: 'payweave.accounts.v1.OnboardingService/ListOnboardings',
+    },
+  ]
+}
+
+function onboardingRow(one: Onboarding, mayOpen: boolean): Cell[] {
+  const path = `/inbox/onboardings/${one.reviewId}`
+  return [
+    { at: one.createTime },
+    mayOpen ? row(one.reviewId, path) : code(one.reviewId),
+    text(`${one.firstName} ${one.lastName}`),
+    text(one.mobileNumber),
+    text(one.institutionName),
+    code(one.projectId),
+    { state: one.numberTaken ? 'taken' : 'free' },
+  ]
 }
 
 function settleForm(refundId: string): Form {

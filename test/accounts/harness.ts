@@ -15,6 +15,7 @@ import {
   type PersonalAccountProfileSchema,
 } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { OnboardingEventSchema } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
 import { type Queryable, sql } from '#platform/db/db.ts'
@@ -72,7 +73,7 @@ export async function startHarness(
   sessionKeys: KeySource = fixedKeys(),
 ) {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-customers-'))
-  writeIdentities(dir, ['accounts', 'gateway', 'simulator'])
+  writeIdentities(dir, ['accounts', 'gateway', 'simulator', 'console'])
   const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log: silentLog })
   const database = await createTestDatabase('accounts', migrationFolders('accounts'))
   const testClock = createTestClock()
@@ -128,6 +129,7 @@ export async function startHarness(
   }
   const accounts = createRpcClient(AccountsService, clientOf('gateway'))
   const reports = createRpcClient(ReviewReportService, clientOf('simulator'))
+  const onboardings = createRpcClient(OnboardingService, clientOf('console'))
   const projects = await projectIds(db)
   return {
     db,
@@ -142,6 +144,7 @@ export async function startHarness(
     identityOf,
     accounts,
     reports,
+    onboardings,
     projects,
     ...callers({ accounts, projectId: projects.demo }),
     ...readers(db),

@@ -5,6 +5,7 @@ import { describeInTab, expectSoundPage, type Tab } from './tab.ts'
 const pages = {
   'the projects': () => '/',
   'the inbox': () => '/inbox',
+  'a new customer': ({ harness: { peers } }: Tab) => `/inbox/onboardings/${peers.staff.reviewId}`,
   'what is stuck': () => '/stuck',
   'the ledger': ({ harness: { peers } }: Tab) =>
     `/ledger?project=${peers.staff.projectId}&id=${peers.staff.transferId}`,

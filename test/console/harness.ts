@@ -8,6 +8,7 @@ import type { DescService } from '@bufbuild/protobuf'
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
+import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
@@ -75,6 +76,7 @@ export async function startHarness(texts?: Texts) {
       [LedgerService, peers.ledger],
       [BalanceService, peers.balances],
       [SettlementPostingService, peers.settlements],
+      [OnboardingService, peers.onboardings],
     ]),
     serve('payments', [
       [PaymentsService, peers.payments],

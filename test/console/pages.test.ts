@@ -6,6 +6,7 @@ import { csvLine } from '../../console/routes/list.ts'
 import { type Browser, type Harness, startHarness } from './harness.ts'
 import { endlessSubject } from './peers.ts'
 import { evil } from './rows.ts'
+import { picture } from './staff-peers.ts'
 
 let harness: Harness
 let browser: Browser
@@ -28,6 +29,7 @@ function everyPage(): string[] {
     `${base}/developers`,
     `${base}/balances`,
     '/inbox',
+    `/inbox/onboardings/${staff.reviewId}`,
     '/stuck',
     `/ledger?project=${staff.projectId}&id=${staff.transferId}`,
     `/ledger?project=${staff.projectId}&id=${staff.holdId}`,
@@ -71,6 +73,49 @@ it('no text of a service or of the address becomes markup, and nothing runs with
     expect(headers.get('x-frame-options')).toBe('DENY')
   }
   expect(nonces.size).toBe(everyPage().length)
+})
+
+it('a file of a new customer is a picture in the page or a download, and can run nothing', async () => {
+  const { staff } = harness.peers
+  const base = `/inbox/onboardings/${staff.reviewId}`
+  const { text } = await browser.get(base)
+  expect(text).toContain(`<img src="${base}/files/${staff.pictureId}"`)
+  expect(text).not.toContain(`<img src="${base}/files/${staff.oddId}"`)
+  const shown = await browser.get(`${base}/files/${staff.pictureId}`)
+  expect(shown.text).toBe(picture.toString())
+  const load = await browser.get(`${base}/files/${staff.paperId}`)
+  for (const [{ headers }, type, disposition] of [
+    [shown, 'image/png', 'inline'],
+    [load, 'application/pdf', 'attachment'],
+  ] as const) {
+    expect(headers.get('content-type')).toBe(type)
+    expect(headers.get('content-disposition')).toMatch(new RegExp(`^${disposition}; filename=`))
+    expect(headers.get('content-security-policy')).toBe("default-src 'none'; sandbox")
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('cache-control')).toBe('no-store')
+  }
+  for (const path of [
+    `${base}/files/${staff.oddId}`,
+    `${base}/files/${staff.reviewId}`,
+    `/inbox/onboardings/${staff.projectId}`,
+    `/inbox/onboardings/${staff.projectId}/files/${staff.pictureId}`,
+    '/inbox/onboardings/none',
+  ]) {
+    expect([path, (await browser.get(path)).status]).toEqual([path, 404])
+  }
+})
+
+it('the inbox says which decision on a new customer stands', async () => {
+  const base = `/inbox/onboardings/${harness.peers.staff.reviewId}`
+  const accept = { level: '1', funds_access: 'full', reason: 'their passport' }
+  const accepted = await browser.post(`${base}/accept`, accept)
+  expect(accepted.headers.get('location')).toBe('/inbox?said=accepted')
+  expect((await browser.get('/inbox?said=accepted')).text).toContain('The profile is accepted')
+  const rejected = await browser.post(`${base}/reject`, { reason: 'blurred' })
+  expect(rejected.headers.get('location')).toBe('/inbox?said=rejected')
+  for (const wrong of [{ level: '3' }, { funds_access: 'some' }, { reason: ' ' }]) {
+    expect((await browser.post(`${base}/accept`, { ...accept, ...wrong })).status).toBe(400)
+  }
 })
 
 it('the payments are a CSV file whose cells are no formulas, page after page', async () => {

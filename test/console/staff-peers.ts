@@ -8,12 +8,20 @@ import {
   InternalAccount,
   type LedgerService,
 } from '#gen/payweave/accounts/v1/ledger_pb.js'
+import { OnboardingStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import type { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import type { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import type { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { CallKind, type PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { type Texts, time } from './rows.ts'
 
 const usd = (minorUnits: bigint) => ({ currency: 'USD', minorUnits })
+
+/** A PNG of one pixel. */
+export const picture = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==',
+  'base64',
+)
 
 /** What the staff sees. `seen` is called with each RPC that reaches a service. */
 export function staffPeers(seen: (rpc: string) => void, texts: Texts) {
@@ -22,6 +30,10 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts) {
     transferId: randomUUID(),
     holdId: randomUUID(),
     billId: `bill-${texts.id}`,
+    reviewId: randomUUID(),
+    pictureId: randomUUID(),
+    paperId: randomUUID(),
+    oddId: randomUUID(),
   }
   const details = { reference: texts.id, description: texts.note, method: 'p2p' }
   const ledger: Partial<ServiceImpl<typeof LedgerService>> = {
@@ -121,5 +133,44 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts) {
       return { postings: [{ ...posting, time }], nextPageToken: pageToken === '' ? 'second' : '' }
     },
   }
-  return { staff, ledger, settlements, catalogue, paymentOperations, balances }
+  const onboarding = {
+    reviewId: staff.reviewId,
+    projectId: staff.projectId,
+    institutionName: texts.name,
+    firstName: texts.name,
+    lastName: texts.name,
+    email: texts.person,
+    mobileNumber: texts.number,
+    createTime: time,
+    numberTaken: true,
+  }
+  const artefact = { field: texts.id, sizeBytes: BigInt(picture.length) }
+  const artefacts = [
+    { ...artefact, artefactId: staff.pictureId, mediaType: 'image/png' },
+    { ...artefact, artefactId: staff.paperId, mediaType: 'application/pdf' },
+    { ...artefact, artefactId: staff.oddId, mediaType: 'text/html' },
+  ]
+  const openReview = (reviewId: string) => {
+    if (reviewId !== staff.reviewId) throw new Failure('REVIEW_NOT_FOUND', 'unknown')
+  }
+  const onboardings: Partial<ServiceImpl<typeof OnboardingService>> = {
+    listOnboardings: () => ({ onboardings: [onboarding] }),
+    getOnboarding({ reviewId }) {
+      openReview(reviewId)
+      return { onboarding: { ...onboarding, details: { occupation: texts.note }, artefacts } }
+    },
+    decideOnboarding({ reviewId, outcome }) {
+      openReview(reviewId)
+      seen('DecideOnboarding')
+      const isAccepted = outcome.case === 'completed'
+      return { status: isAccepted ? OnboardingStatus.COMPLETED : OnboardingStatus.REJECTED }
+    },
+    async *readOnboardingArtefact({ reviewId }) {
+      openReview(reviewId)
+      seen('ReadOnboardingArtefact')
+      yield { chunk: picture.subarray(0, 10) }
+      yield { chunk: picture.subarray(10) }
+    },
+  }
+  return { staff, onboardings, ledger, settlements, catalogue, paymentOperations, balances }
 }

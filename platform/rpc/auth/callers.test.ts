@@ -10,6 +10,7 @@ import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { KeyAdministrationService } from '#gen/payweave/accounts/v1/key_administration_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { MovementService } from '#gen/payweave/accounts/v1/movement_pb.js'
+import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { BillerService } from '#gen/payweave/backend/v1/billers_pb.js'
@@ -43,6 +44,7 @@ const services: DescService[] = [
   BalanceService,
   LedgerService,
   MovementService,
+  OnboardingService,
   ReviewReportService,
   SettlementPostingService,
   BillerService,

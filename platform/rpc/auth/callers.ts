@@ -40,6 +40,7 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'payweave.accounts.v1.AccountsService/*': [gateway],
   'payweave.accounts.v1.LedgerService/*': [billing],
   // For people, in the console.
+  'payweave.accounts.v1.OnboardingService/*': [],
   'payweave.accounts.v1.BalanceService/*': [],
   // For operators, whose bearers list the methods that they may call.
   'payweave.accounts.v1.SettlementPostingService/*': [],

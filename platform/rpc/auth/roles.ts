@@ -19,7 +19,7 @@ const staff = ['support', 'finance', 'operator', 'administrator'] as const
 /** Those who answer for what a merchant's payments and pushes do. */
 const changers = ['merchant_developer', 'support', 'operator', 'administrator'] as const
 
-/** Those who give and take access: keys, addresses, grants. */
+/** Those who give and take access: keys, addresses, grants, accounts of new customers. */
 const accessStaff = ['operator', 'administrator'] as const
 const moneyStaff = ['finance', 'operator', 'administrator'] as const
 
@@ -71,6 +71,10 @@ export const permissions = {
   'payweave.accounts.v1.BalanceService/ListProjectBalances': all,
   'payweave.accounts.v1.BalanceService/ListFloatPostings': all,
   'payweave.accounts.v1.BalanceService/ListOpenBalances': staff,
+  'payweave.accounts.v1.OnboardingService/ListOnboardings': ['support', ...accessStaff],
+  'payweave.accounts.v1.OnboardingService/GetOnboarding': accessStaff,
+  'payweave.accounts.v1.OnboardingService/ReadOnboardingArtefact': accessStaff,
+  'payweave.accounts.v1.OnboardingService/DecideOnboarding': accessStaff,
   'payweave.accounts.v1.SettlementPostingService/GetBackfill': moneyStaff,
   'payweave.accounts.v1.SettlementPostingService/RestartBackfill': ['finance', 'administrator'],
   'payweave.billing.v1.CatalogueService/ListCatalogue': staff,

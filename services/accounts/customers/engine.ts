@@ -2,9 +2,11 @@
 import type { ConnectRouter } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
 import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { startRetention } from '#platform/events/retention.ts'
 import { accountsService } from './api/accounts.ts'
+import { onboardingService } from './api/onboardings.ts'
 import { reviewReportService } from './api/reviews.ts'
 import { customerMetrics } from './metrics.ts'
 import type { Customers } from './operations/customers.ts'
@@ -14,7 +16,7 @@ import { taskBacklog } from './store/task-store.ts'
 import { startChallengeExpiry, startSweeper, startTasks } from './workers/workers.ts'
 
 /** The services that customers serve. */
-export const customerServices = [AccountsService, ReviewReportService]
+export const customerServices = [AccountsService, ReviewReportService, OnboardingService]
 
 /** What customers are started with. */
 export type CustomerOptions = Omit<Customers, 'metrics' | 'notify'> & {
@@ -58,6 +60,7 @@ export function startCustomers(options: CustomerOptions): CustomerEngine {
     routes(router) {
       router.service(AccountsService, accountsService(customers))
       router.service(ReviewReportService, reviewReportService(customers))
+      router.service(OnboardingService, onboardingService(customers))
     },
     sweep: () => sweeper.notify(),
     async close() {

@@ -25,6 +25,7 @@ import {
   FundsAccessStatus,
   RegistrationStatus,
 } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { KeyService } from '#gen/payweave/keys/v1/keys_pb.js'
@@ -318,7 +319,7 @@ function movements({ projectId, institutionId, accountId }: Facts) {
   })
 }
 
-/** What back ends report to accounts, and its job. */
+/** What back ends report to accounts and people decide, and its job. */
 function accountReports() {
   const completed = {
     accountLevel: 1,
@@ -333,6 +334,19 @@ function accountReports() {
       ],
       reportConsent: [{ challengeId: randomUUID(), answer: RegistrationStatus.APPROVED }],
       readArtefact: [{ reviewId: randomUUID(), artefactId: randomUUID() }],
+    }),
+    ...requestsFor(OnboardingService, {
+      listOnboardings: [{ pageSize: 10, pageToken: randomUUID() }],
+      getOnboarding: [{ reviewId: randomUUID() }],
+      decideOnboarding: [
+        {
+          reviewId: randomUUID(),
+          outcome: { case: 'completed', value: completed },
+          reason: 'Their passport',
+        },
+        { reviewId: randomUUID(), outcome: { case: 'rejected', value: true }, reason: 'Unclear' },
+      ],
+      readOnboardingArtefact: [{ reviewId: randomUUID(), artefactId: randomUUID() }],
     }),
     ...requestsFor(SettlementPostingService, { restartBackfill: [{}], getBackfill: [{}] }),
   }

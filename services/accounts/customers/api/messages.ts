@@ -32,6 +32,12 @@ const onboardingStatuses: Record<AccountStatus, OnboardingStatus> = {
   closed: OnboardingStatus.COMPLETED,
 }
 
+/** The enum number of a review that has ended. */
+export const endedStatuses = {
+  completed: OnboardingStatus.COMPLETED,
+  rejected: OnboardingStatus.REJECTED,
+} as const
+
 const fundsAccesses = {
   none: FundsAccessStatus.NONE,
   limited: FundsAccessStatus.LIMITED,

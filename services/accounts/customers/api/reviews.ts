@@ -3,13 +3,14 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { invalid } from '#core/errors/errors.ts'
 import { RegistrationStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import type {
+  OnboardingCompleted,
   ReportOnboardingRequest,
   ReviewReportService,
 } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { artefactBytes } from '../operations/artefact.ts'
 import { type Customers } from '../operations/customers.ts'
 import { reportConsent } from '../operations/registration.ts'
-import { type ReviewOutcome, reportOnboarding } from '../operations/review.ts'
+import { endOnboarding, type ReviewOutcome } from '../operations/review.ts'
 import { fundsAccessOf } from './messages.ts'
 
 const answers: Partial<Record<RegistrationStatus, 'approved' | 'rejected'>> = {
@@ -24,7 +25,7 @@ const answers: Partial<Record<RegistrationStatus, 'approved' | 'rejected'>> = {
 export function reviewReportService(customers: Customers): ServiceImpl<typeof ReviewReportService> {
   return {
     async reportOnboarding({ reviewId, outcome }) {
-      await reportOnboarding(customers, reviewId, outcomeOf(outcome))
+      await endOnboarding(customers, reviewId, outcomeOf(outcome))
       return {}
     },
     async reportConsent({ challengeId, answer: wire }) {
@@ -42,7 +43,15 @@ export function reviewReportService(customers: Customers): ServiceImpl<typeof Re
 function outcomeOf(outcome: ReportOnboardingRequest['outcome']): ReviewOutcome {
   if (outcome.case === 'rejected') return { rejected: { reason: outcome.value.reason } }
   if (outcome.case !== 'completed') throw invalid('outcome', 'is required')
-  const { accountLevel: level, fundsAccessStatus, currency } = outcome.value
+  return acceptedOutcome(outcome.value)
+}
+
+/** The outcome of an accepted profile. INVALID_PARAMETER without a funds access. */
+export function acceptedOutcome({
+  accountLevel: level,
+  fundsAccessStatus,
+  currency,
+}: OnboardingCompleted): ReviewOutcome {
   const fundsAccess = fundsAccessOf(fundsAccessStatus)
   if (fundsAccess === undefined) throw invalid('funds_access_status', 'is required')
   return { completed: { level, fundsAccess, currency } }

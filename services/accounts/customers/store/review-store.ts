@@ -143,3 +143,47 @@ const submissionStatement = sql(
 export function readSubmission(db: Queryable, reviewId: string): Promise<Submission | undefined> {
   return db.row(submissionStatement, [reviewId])
 }
+
+/** An open review as the staff sees it. */
+export type OpenReview = Submission & {
+  projectId: string
+  createTime: Date
+  /** Whether an available account of the institution has the number. */
+  numberTaken: boolean
+}
+
+const openReview = `select r.review_id as "reviewId", r.project_id as "projectId",
+     i.name as "institutionName", a.first_name as "firstName", a.last_name as "lastName",
+     coalesce(a.email, '') as email, a.mobile_number as "mobileNumber",
+     r.details_sealed as "detailsSealed", r.create_time as "createTime",
+     exists (select 1 from account other
+       where other.institution_id = a.institution_id and other.mobile_number = a.mobile_number
+         and other.status = 'available') as "numberTaken"
+   from review r
+   join account a on a.account_id = r.account_id
+   join institution i on i.institution_id = r.institution_id
+   where r.state = 'open'`
+
+const listOpenStatement = sql(
+  'review_list_open',
+  `${openReview} and (r.create_time, r.review_id) > (
+     coalesce((select create_time from review where review_id = $1), '-infinity'),
+     coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid))
+   order by r.create_time, r.review_id limit $2`,
+)
+
+/** Open reviews, oldest first; `afterId`: behind this one. Locks nothing. */
+export function listOpenReviews(
+  db: Queryable,
+  afterId: string | undefined,
+  limit: number,
+): Promise<OpenReview[]> {
+  return db.rows(listOpenStatement, [afterId ?? null, limit])
+}
+
+const findOpenStatement = sql('review_find_open', `${openReview} and r.review_id = $1`)
+
+/** An open review; undefined for one that is unknown or has ended. Locks nothing. */
+export function findOpenReview(db: Queryable, reviewId: string): Promise<OpenReview | undefined> {
+  return db.row(findOpenStatement, [reviewId])
+}

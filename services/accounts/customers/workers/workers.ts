@@ -1,8 +1,8 @@
 // Workers of customers: submit reviews and challenges, expire unanswered ones, delete broken uploads.
 import { forEachOf, type Loop, startLoop } from '#platform/process/loop.ts'
-import { openAtRest } from '../../access/domain/at-rest.ts'
 import type { Customers } from '../operations/customers.ts'
 import { lapse } from '../operations/registration.ts'
+import { openDetails } from '../operations/review.ts'
 import type { ReviewBackend } from '../ports/backend.ts'
 import { deleteOrphans, listArtefacts } from '../store/artefact-store.ts'
 import { findOverdueChallenges, readQuestion } from '../store/challenge-store.ts'
@@ -54,22 +54,16 @@ async function work(
 }
 
 async function submit(
-  { db, secrets }: Customers,
+  customers: Customers,
   backend: ReviewBackend,
   reviewId: string,
 ): Promise<void> {
-  const submission = await readSubmission(db, reviewId)
+  const submission = await readSubmission(customers.db, reviewId)
   // It has ended meanwhile: there is nothing left to say.
   if (submission === undefined) return
-  const { detailsSealed, ...rest } = submission
-  const details = JSON.parse(
-    openAtRest(
-      secrets,
-      { column: 'review.details_sealed', rowId: reviewId },
-      detailsSealed,
-    ).toString(),
-  ) as Record<string, string>
-  await backend.submit({ ...rest, details, artefacts: await listArtefacts(db, reviewId) })
+  const { detailsSealed: _, ...rest } = submission
+  const details = openDetails(customers, submission)
+  await backend.submit({ ...rest, details, artefacts: await listArtefacts(customers.db, reviewId) })
 }
 
 async function ask({ db }: Customers, backend: ReviewBackend, challengeId: string): Promise<void> {

@@ -1,0 +1,60 @@
+// Maps payweave.accounts.v1.OnboardingService to the domain and back.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Failure, invalid } from '#core/errors/errors.ts'
+import type { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
+import { actor } from '../../access/operations/change.ts'
+import { artefactBytes } from '../operations/artefact.ts'
+import type { Customers } from '../operations/customers.ts'
+import { endOnboarding, openDetails } from '../operations/review.ts'
+import { listArtefacts } from '../store/artefact-store.ts'
+import { findOpenReview, listOpenReviews, type OpenReview } from '../store/review-store.ts'
+import { endedStatuses } from './messages.ts'
+import { acceptedOutcome } from './reviews.ts'
+
+const usualPageSize = 50
+
+/**
+ * The handlers of OnboardingService. They refuse an unknown review, and all but decideOnboarding one that has ended,
+ * with REVIEW_NOT_FOUND, bad fields with INVALID_PARAMETER, and reject as a Queryable does.
+ */
+export function onboardingService(customers: Customers): ServiceImpl<typeof OnboardingService> {
+  const { db } = customers
+  return {
+    async listOnboardings({ pageSize, pageToken }) {
+      const limit = pageSize === 0 ? usualPageSize : pageSize
+      const found = await listOpenReviews(db, pageToken || undefined, limit + 1)
+      const page = found.slice(0, limit)
+      return {
+        onboardings: page.map(onboardingMessage),
+        nextPageToken: found.length > limit ? (page.at(-1)?.reviewId ?? '') : '',
+      }
+    },
+    async getOnboarding({ reviewId }) {
+      const review = await findOpenReview(db, reviewId)
+      if (review === undefined) throw new Failure('REVIEW_NOT_FOUND', 'no such review is open')
+      const artefacts = await listArtefacts(db, reviewId)
+      const details = openDetails(customers, review)
+      return { onboarding: { ...onboardingMessage(review), details, artefacts } }
+    },
+    async decideOnboarding({ reviewId, outcome, reason: given }) {
+      const reason = given.trim()
+      if (reason === '') throw invalid('reason', 'must say on what evidence')
+      const ended = await endOnboarding(
+        customers,
+        reviewId,
+        outcome.case === 'completed' ? acceptedOutcome(outcome.value) : { rejected: { reason } },
+        { ...actor(), reason },
+      )
+      return { status: endedStatuses[ended] }
+    },
+    async *readOnboardingArtefact({ reviewId, artefactId }) {
+      for await (const chunk of artefactBytes(customers, reviewId, artefactId)) yield { chunk }
+    },
+  }
+}
+
+function onboardingMessage(review: OpenReview) {
+  const { detailsSealed: _, createTime, ...shown } = review
+  return { ...shown, createTime: timestampFromDate(createTime) }
+}

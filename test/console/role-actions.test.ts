@@ -1,0 +1,166 @@
+// Tests what each role may do: pages show no more, and services accept no more, even if the console does.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { permissions } from '#platform/rpc/auth/roles.ts'
+import { localPeople } from '../../console/sign-in/local-provider.ts'
+import { type Harness, startHarness } from './harness.ts'
+
+let harness: Harness
+beforeAll(async () => {
+  harness = await startHarness()
+})
+afterAll(() => harness?.close())
+
+type Action = {
+  page: string
+  /** What the page itself calls; absent: what all may. */
+  needs?: string
+  post: string
+  rpc: string
+  fields?: Record<string, string>
+  /** The status of a success; 303 unless it is given. */
+  answers?: number
+  /** Whether the call is for no single project. */
+  isForAll?: boolean
+}
+
+const ofCatalogue = {
+  page: '/catalogue',
+  needs: 'payweave.billing.v1.CatalogueService/ListCatalogue',
+  isForAll: true,
+}
+
+/** Actions of pages: where, what the page shows for them, and the RPC that they end in. */
+function actions(): Action[] {
+  const { projectId, payment, delivery, job } = harness.peers.projects.demo
+  const { staff } = harness.peers
+  const base = `/projects/${projectId}`
+  const requestId = randomUUID()
+  return [
+    {
+      page: `${base}/payments/${payment.paymentId}`,
+      post: 'refund',
+      rpc: 'payweave.payments.v1.PaymentsService/RefundPayment',
+    },
+    {
+      page: `${base}/pushes/${delivery.deliveryId}`,
+      post: 'resend',
+      rpc: 'payweave.delivery.v1.DeliveryService/ReplayDelivery',
+      fields: { request_id: requestId },
+    },
+    {
+      page: `${base}/pushes`,
+      post: 'replays',
+      rpc: 'payweave.delivery.v1.ReplayService/CreateReplayJob',
+      fields: { request_id: requestId },
+    },
+    {
+      page: `${base}/pushes/replays/${job.jobId}`,
+      post: 'cancel',
+      rpc: 'payweave.delivery.v1.ReplayService/CancelReplayJob',
+    },
+    ...[
+      { post: 'subscription-keys', rpc: 'payweave.accounts.v1.AccessService/IssueSubscriptionKey' },
+      { post: 'api-keys', rpc: 'payweave.accounts.v1.AccessService/IssueApiKey' },
+    ].map((action) => ({
+      ...action,
+      page: `${base}/developers`,
+      needs: 'payweave.accounts.v1.AccessService/ListApiKeys',
+      fields: { request_id: requestId, merchant_id: payment.merchantId },
+      answers: 200,
+    })),
+    {
+      page: '/inbox',
+      needs: 'payweave.billing.v1.CatalogueService/ListReviews',
+      post: 'bills',
+      rpc: 'payweave.billing.v1.CatalogueService/ResolveReview',
+      fields: {
+        project_id: staff.projectId,
+        transaction_id: 'bill-1',
+        decision: 'paid',
+        note: 'their statement',
+      },
+      isForAll: true,
+    },
+    ...[
+      { post: 'check', rpc: 'payweave.accounts.v1.LedgerService/CheckLedger', answers: 200 },
+      { post: 'backfill', rpc: 'payweave.accounts.v1.SettlementPostingService/RestartBackfill' },
+    ].map((action) => ({
+      ...action,
+      page: '/ledger',
+      needs: 'payweave.accounts.v1.SettlementPostingService/GetBackfill',
+      isForAll: true,
+    })),
+    {
+      page: '/inbox',
+      needs: 'payweave.billing.v1.CatalogueService/ListReviews',
+      post: 'refunds',
+      rpc: 'payweave.payments.v1.PaymentOperationsService/SettleRefund',
+      fields: { refund_id: requestId, note: 'by bank transfer' },
+      isForAll: true,
+    },
+    ...['accept', 'reject'].map((post) => ({
+      page: `/inbox/onboardings/${staff.reviewId}`,
+      needs: 'payweave.accounts.v1.OnboardingService/GetOnboarding',
+      post,
+      rpc: 'payweave.accounts.v1.OnboardingService/DecideOnboarding',
+      fields: { level: '1', funds_access: 'full', reason: 'their passport' },
+      isForAll: true,
+    })),
+    {
+      page: '/stuck',
+      needs: 'payweave.payments.v1.PaymentOperationsService/ListFailingCalls',
+      post: 'calls',
+      rpc: 'payweave.payments.v1.PaymentOperationsService/RetryCall',
+      fields: { subject_id: requestId, kind: 'payout' },
+      isForAll: true,
+    },
+    {
+      ...ofCatalogue,
+      post: 'billers',
+      rpc: 'payweave.billing.v1.CatalogueService/PutBiller',
+      fields: { biller: 'POWER', name: 'Power', active: 'on' },
+    },
+    {
+      ...ofCatalogue,
+      post: 'products',
+      rpc: 'payweave.billing.v1.CatalogueService/PutProduct',
+      fields: {
+        biller: 'POWER',
+        product: 'HOME',
+        name: 'Power',
+        pattern: '[0-9]{7}',
+        ranges: 'USD:1.00-5.00',
+      },
+    },
+  ]
+}
+
+const inDemo = localPeople.filter(({ project }) => project !== 'other')
+
+describe.each(inDemo)('$role', ({ id, role }) => {
+  it(`a ${role} sees the actions that they may take, and services refuse all others`, async () => {
+    const browser = await harness.signedIn(id)
+    const roles = permissions as Record<string, readonly string[]>
+    for (const { page, needs, post, rpc, fields, answers = 303, isForAll } of actions()) {
+      const may = roles[rpc]?.includes(role) ?? false
+      const mayOpen = needs === undefined || roles[needs]?.includes(role)
+      const shown = await browser.get(page)
+      expect([rpc, shown.status, shown.text.includes(`action="${page}/${post}"`)]).toEqual([
+        rpc,
+        mayOpen ? 200 : 403,
+        may,
+      ])
+      harness.peers.calls.length = 0
+      const answer = await browser.post(`${page}/${post}`, fields)
+      expect([rpc, answer.status]).toEqual([rpc, may ? answers : 403])
+      const reached = harness.peers.calls.filter((call) => rpc.endsWith(`/${call.rpc}`))
+      expect(reached).toHaveLength(may ? 1 : 0)
+      for (const call of reached) {
+        expect(call.person).toBe(`${id}@example.com`)
+        const { projectId } = harness.peers.projects.demo
+        expect(call.projectId).toBe(isForAll === true ? undefined : projectId)
+      }
+    }
+  })
+})
