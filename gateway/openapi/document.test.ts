@@ -3,9 +3,9 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
 import { contractVersions } from '#core/text/contract-version.ts'
 import { routeRows } from '../http/app.ts'
-import { openApiDocument } from './document.ts'
+import { openApiDocuments } from './document.ts'
 
-type Schema = { properties?: Record<string, { description?: string }> }
+type Schema = { $ref?: string; properties?: Record<string, { description?: string }> }
 type Operation = {
   operationId: string
   parameters: Array<{ name?: string; $ref?: string; description?: string }>
@@ -13,15 +13,24 @@ type Operation = {
   responses: Record<string, object>
   'x-codeSamples': Array<{ label: string; source: string }>
 }
-type Document = { paths: Record<string, Record<string, Operation>> }
+type Document = {
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema> }
+}
 
+const documents = openApiDocuments({ rows: routeRows, publicBaseUrl: 'http://127.0.0.1:8080' })
 const made = contractVersions.map((version) => {
-  const document = openApiDocument(version, {
-    rows: routeRows,
-    publicBaseUrl: 'http://127.0.0.1:8080',
-  })
+  const document = documents[version]
   return { version, document, paths: (document as Document).paths }
 })
+const schemas = Object.assign(
+  {},
+  ...made.map(({ document }) => (document as Document).components.schemas),
+) as Record<string, Schema>
+
+function resolved(schema: Schema = {}): Schema {
+  return schemas[schema.$ref?.split('/').at(-1) ?? ''] ?? schema
+}
 
 function operations(): Array<Operation & { name: string; version: string }> {
   return made.flatMap(({ version, paths }) =>
@@ -74,7 +83,8 @@ describe('the documents', () => {
   it('the documents describe the fields of the very schemas that check requests', () => {
     for (const row of routeRows) {
       const operation = operations().find(({ name }) => name === `${row.method} ${row.path}`)
-      const body = operation?.requestBody?.content['application/json']?.schema.properties ?? {}
+      const body =
+        resolved(operation?.requestBody?.content['application/json']?.schema).properties ?? {}
       const { properties: wanted = {} }: Schema = row.body?.schema ?? {}
       expect(Object.keys(body)).toEqual(Object.keys(wanted))
       const query = (operation?.parameters ?? []).flatMap(({ name }) => name ?? [])

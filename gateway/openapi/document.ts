@@ -1,6 +1,5 @@
-// Makes the OpenAPI document of a contract version out of the rows that serve it.
+// Makes the OpenAPI documents of the contract versions out of the rows that serve them.
 
-import { type Reason, reasons } from '#core/errors/errors.ts'
 import { type ContractVersion, contractVersions } from '#core/text/contract-version.ts'
 import type { RouteRow } from '../http/route.ts'
 import { accountOperations } from '../routes/account/docs.ts'
@@ -8,16 +7,19 @@ import { billOperations } from '../routes/bill-payments/docs.ts'
 import { merchantOperations } from '../routes/merchant/docs.ts'
 import { institutionOperations, quoteOperations } from '../routes/money-docs.ts'
 import { paymentOperations } from '../routes/payments/docs.ts'
+import answers from './answer-examples.json' with { type: 'json' }
 import { describedSchema, type JsonSchema } from './described-schema.ts'
+import { refusalName, refusalSchema, successSchema } from './envelopes.ts'
+import { nameSchemas } from './named-schemas.ts'
+import type { Operation, OperationName, Operations, Tag } from './operation.ts'
 import {
-  narrowedRefusal,
-  refusalName,
-  refusalSchema,
-  refusalsOf,
-  successSchema,
-} from './envelopes.ts'
-import type { Operation, OperationName, Operations } from './operation.ts'
-import { answerHeaders, parametersOf, requestHeaders } from './parameters.ts'
+  answerHeaders,
+  headersOf,
+  limitHeaders,
+  parametersOf,
+  requestHeaders,
+} from './parameters.ts'
+import { refusalResponses } from './refusals.ts'
 import { exampleWriter, type WriteExample, withoutShell } from './shell-examples.ts'
 import { webhooks } from './webhooks.ts'
 
@@ -37,11 +39,35 @@ const titles: Record<ContractVersion, string> = {
   '2026-12-01': 'Payweave API, extension: lists, history and refunds of payments, and pushes',
 }
 
+/** One response of each success, by operation and status. */
+const answerExamples: Record<string, Record<string, object>> = answers
+
+/** The groups of operations. */
+const tags: Record<Tag, string> = {
+  Accounts: 'Look-ups with sessions, profiles, consent, balances and histories of accounts.',
+  'Bill payments': "Payments to billers from the project's float, with receipts.",
+  'Institution transactions': 'Transfers between accounts, and their quotes.',
+  'Payment requests': 'Requests to one or more payers, each with a link to a hosted page.',
+  'Payments of a merchant': 'Lists, history and refunds of your payment requests.',
+  'Pushes of a merchant': 'What was pushed to your URLs, and how to push it again.',
+  Quotes: 'Prices for an exchange or a transfer.',
+}
+
 /** What a document is made from. */
 export type DocumentOptions = { rows: readonly RouteRow[]; publicBaseUrl: string }
 
-/** The document of one version. */
-export function openApiDocument(
+/** The documents, with a name for each object. */
+export function openApiDocuments(options: DocumentOptions): Record<ContractVersion, JsonSchema> {
+  const documents = contractVersions.map((version) => plainDocument(version, options))
+  nameSchemas(documents)
+  for (const document of documents) keepUsed(document)
+  return Object.fromEntries(
+    contractVersions.map((version, index) => [version, documents[index]]),
+  ) as Record<ContractVersion, JsonSchema>
+}
+
+/** The document of one version; its objects stand where they are used. */
+export function plainDocument(
   version: ContractVersion,
   { rows, publicBaseUrl }: DocumentOptions,
 ): JsonSchema {
@@ -53,21 +79,38 @@ export function openApiDocument(
     return { row, example }
   })
   const paths: Record<string, JsonSchema> = {}
+  const responses: Record<string, JsonSchema> = {}
   for (const row of own) {
-    const operation = renderOperation(row, operationOf(nameOf(row)), write)
-    paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: operation }
+    const words = operationOf(nameOf(row))
+    const refusals = refusalResponses(row, words, publicBaseUrl)
+    for (const { name, response } of Object.values(refusals)) responses[name] = response
+    const references = Object.entries(refusals).map(([code, { name }]) => [
+      code,
+      { $ref: `#/components/responses/${name}` },
+    ])
+    const operation = renderOperation(row, words, write)
+    const all = { ...(operation['responses'] as JsonSchema), ...Object.fromEntries(references) }
+    paths[row.path] = {
+      ...paths[row.path],
+      [row.method.toLowerCase()]: { ...operation, responses: all },
+    }
   }
-  const tags = [...new Set(own.map((row) => operationOf(nameOf(row)).tag))]
+  const used = [...new Set(own.map((row) => operationOf(nameOf(row)).tag))].toSorted()
   return {
     openapi: '3.1.0',
-    info: { title: titles[version], version, description: introduction(version, publicBaseUrl) },
+    info: {
+      title: titles[version],
+      version,
+      description: introduction(version, publicBaseUrl),
+      contact: { name: 'Payweave', url: `${publicBaseUrl}/docs` },
+    },
     externalDocs: otherDocument(version, publicBaseUrl),
     servers: [{ url: publicBaseUrl, description: 'This deployment.' }],
     security: [{ subscriptionKey: [] }],
-    tags: tags.map((name) => ({ name })),
+    tags: used.map((name) => ({ name, description: tags[name] })),
     paths,
     ...(version === '2024-10-01' ? { webhooks } : {}),
-    components: components(own),
+    components: components(own, responses),
   }
 }
 
@@ -110,7 +153,7 @@ function renderOperation(row: RouteRow, operation: Operation, write: WriteExampl
     description,
     parameters: parametersOf(row),
     ...(row.body === undefined ? {} : { requestBody: requestBody(row, operation) }),
-    responses: { ...successes(row, operation), ...refusals(row, operation) },
+    responses: successes(row, operation),
     'x-codeSamples': Object.entries(examples).map(([label, example]) => ({
       lang: 'Shell',
       label,
@@ -155,67 +198,32 @@ function formBody({ check, files }: NonNullable<RouteRow['form']>): JsonSchema {
   }
 }
 
-function successes(row: RouteRow, { successes: found }: Operation): Record<string, JsonSchema> {
+function successes(row: RouteRow, operation: Operation): Record<string, JsonSchema> {
   return Object.fromEntries(
-    Object.entries(found).map(([code, success]) => [
+    Object.entries(operation.successes).map(([code, success]) => [
       code,
       {
         description: success.says,
         headers: headersOf([
           'PW-request-id',
-          ...warningOf(row),
+          ...(row.body === undefined ? [] : ['PW-Warning']),
           ...limitHeaders,
           'Deprecation',
           'Sunset',
           ...(success.headers ?? []),
         ]),
-        content: { 'application/json': { schema: successSchema(row, Number(code), success) } },
-      },
-    ]),
-  )
-}
-
-function refusals(row: RouteRow, operation: Operation): Record<string, JsonSchema> {
-  return Object.fromEntries(
-    [...refusalsOf(row, operation)].map(([code, found]) => [
-      String(code),
-      {
-        description: found
-          .map((reason) => `\`${reason}\`: ${reasons[reason].meaning}`)
-          .join('\n\n'),
-        headers: headersOf([
-          'PW-request-id',
-          ...warningOf(row),
-          ...limitHeaders,
-          ...found.flatMap((reason) => headerOf(reason, code)),
-        ]),
         content: {
-          'application/json': { schema: narrowedRefusal(row, code, found, operation) },
+          'application/json': {
+            schema: successSchema(row, Number(code), success),
+            example: answerExamples[operation.id]?.[code],
+          },
         },
       },
     ]),
   )
 }
 
-const limitHeaders = ['RateLimit-Policy', 'RateLimit']
-
-function warningOf({ body }: RouteRow): string[] {
-  return body === undefined ? [] : ['PW-Warning']
-}
-
-function headerOf(reason: Reason, code: number): string[] {
-  if (reason === 'METHOD_NOT_ALLOWED') return ['Allow']
-  const isRetried = 'retryAfterS' in reasons[reason] || code === 503 || code === 504
-  return isRetried ? ['Retry-After'] : []
-}
-
-function headersOf(names: readonly string[]): JsonSchema {
-  return Object.fromEntries(
-    [...new Set(names)].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-  )
-}
-
-function components(rows: readonly RouteRow[]): JsonSchema {
+function components(rows: readonly RouteRow[], responses: Record<string, JsonSchema>): JsonSchema {
   const forms = [...new Set(rows.map(({ envelope }) => envelope))]
   return {
     securitySchemes: {
@@ -229,6 +237,27 @@ function components(rows: readonly RouteRow[]): JsonSchema {
     },
     parameters: requestHeaders,
     headers: answerHeaders,
+    responses,
     schemas: Object.fromEntries(forms.map((form) => [refusalName(form), refusalSchema(form)])),
+  }
+}
+
+/** Removes parameters, headers and schemas that a document does not use, in place. */
+function keepUsed(document: JsonSchema): void {
+  const parts = document['components'] as Record<string, Record<string, JsonSchema>>
+  const used = new Set<string>()
+  const visit = (node: unknown): void => {
+    for (const [, kind = '', name = ''] of JSON.stringify(node).matchAll(
+      /"#\/components\/(\w+)\/([\w-]+)"/g,
+    )) {
+      if (used.has(`${kind}/${name}`)) continue
+      used.add(`${kind}/${name}`)
+      visit(parts[kind]?.[name])
+    }
+  }
+  visit([document['paths'], document['webhooks'] ?? {}])
+  for (const kind of ['parameters', 'headers', 'schemas']) {
+    const kept = Object.entries(parts[kind] ?? {}).filter(([name]) => used.has(`${kind}/${name}`))
+    parts[kind] = Object.fromEntries(kept)
   }
 }

@@ -77,8 +77,12 @@ export function registerDocuments(
     })
   }
 
+  let documents: Promise<Record<ContractVersion, object>> | undefined
   for (const version of contractVersions) {
-    makers.set(version, () => makeDocument(version, rows, publicBaseUrl))
+    makers.set(version, async () => {
+      documents ??= makeDocuments(rows, publicBaseUrl)
+      return served('application/json; charset=utf-8', JSON.stringify((await documents)[version]))
+    })
   }
   app.get('/openapi.json', async (request: ServedRequest, reply) => {
     const document = await once(askedVersion(request.query['version']))
@@ -111,14 +115,9 @@ function askedVersion(given: unknown): ContractVersion {
   )
 }
 
-async function makeDocument(
-  version: ContractVersion,
-  rows: readonly RouteRow[],
-  publicBaseUrl: string,
-): Promise<Served> {
-  const { openApiDocument } = await import('./document.ts')
-  const document = openApiDocument(version, { rows, publicBaseUrl })
-  return served('application/json; charset=utf-8', JSON.stringify(document))
+async function makeDocuments(rows: readonly RouteRow[], publicBaseUrl: string) {
+  const { openApiDocuments } = await import('./document.ts')
+  return openApiDocuments({ rows, publicBaseUrl })
 }
 
 async function served(type: string, content: string | Buffer): Promise<Served> {

@@ -34,10 +34,20 @@ export type Success = {
   headers?: string[]
 }
 
+/** A group of operations. */
+export type Tag =
+  | 'Accounts'
+  | 'Bill payments'
+  | 'Institution transactions'
+  | 'Payment requests'
+  | 'Payments of a merchant'
+  | 'Pushes of a merchant'
+  | 'Quotes'
+
 /** One operation of a document. */
 export type Operation = {
   id: string
-  tag: string
+  tag: Tag
   summary: string
   description: string
   successes: Record<number, Success>

@@ -58,7 +58,7 @@ export const answerHeaders: Record<string, JsonSchema> = {
   },
   'PW-Warning': {
     description:
-      'Paths of unknown body fields, which the endpoint ignored: percent-encoded, comma-separated, at most 10 and 1 KiB.',
+      'Paths of unknown body fields, which the endpoint ignored: percent-encoded, comma-separated, at most 10 and 1 KiB. Absent if it knows all of them.',
     schema: { type: 'string', maxLength: 1_024 },
   },
   Allow: { description: 'Methods that the endpoint supports.', schema: { type: 'string' } },
@@ -100,6 +100,16 @@ export function parametersOf(row: RouteRow): JsonSchema[] {
     ...queryParameters(row),
     ...names.map((name) => ({ $ref: `#/components/parameters/${name}` })),
   ]
+}
+
+/** Headers of answers that count against a limit. */
+export const limitHeaders = ['RateLimit-Policy', 'RateLimit']
+
+/** References to headers of answers. */
+export function headersOf(names: readonly string[]): JsonSchema {
+  return Object.fromEntries(
+    [...new Set(names)].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  )
 }
 
 function queryParameters(row: RouteRow): JsonSchema[] {

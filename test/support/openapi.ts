@@ -5,7 +5,11 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 
 type Json = Record<string, unknown>
-type Response = { content?: Record<string, { schema: Json }>; headers?: Record<string, Json> }
+type Response = {
+  $ref?: string
+  content?: Record<string, { schema: Json }>
+  headers?: Record<string, Json>
+}
 type Operation = { responses: Record<string, Response> }
 type Document = {
   paths: Record<string, Record<string, Operation>>
@@ -13,7 +17,7 @@ type Document = {
     string,
     { post: { requestBody: { content: Record<string, { schema: Json }> } } }
   >
-  components: Json
+  components: Json & { responses: Record<string, Response> }
 }
 
 /** An answer, and what was asked for. */
@@ -51,7 +55,9 @@ export function expectDocumented(exchange: Exchange): void {
   const operation = document?.paths[path]?.[method.toLowerCase()]
   if (document === undefined || method === 'HEAD' || text === '') return
   const anyOperation = Object.values(document.paths[path] ?? {})[0]
-  const response = (operation ?? anyOperation)?.responses[String(status)]
+  const shown = (operation ?? anyOperation)?.responses[String(status)]
+  const named = document.components.responses[shown?.$ref?.split('/').at(-1) ?? '']
+  const response = named ?? shown
   const schema = response?.content?.['application/json']?.schema
   if (response === undefined || schema === undefined)
     throw new Error(`${where}: no such answer\n${text}`)

@@ -140,7 +140,7 @@ function namedTypes(
     const shape = JSON.stringify(content)
     const same = known.get(shape)
     if (same !== undefined) return { kind: 'named', name: same }
-    const own = renamed[name] ?? name
+    const own = typeName(name)
     known.set(shape, own)
     found.push({ name: own, says: description, fields: fieldsOf(node, own) })
     return { kind: 'named', name: own }
@@ -212,7 +212,13 @@ function without(node: Node, isLeftOut: (name: string) => boolean): Node {
   return { ...node, properties: Object.fromEntries(kept) }
 }
 
-function pascal(name: string): string {
+/** The name of the type of a field; `name` consists of the names of the fields on the way. */
+export function typeName(name: string): string {
+  return renamed[name] ?? name
+}
+
+/** `createQuote` or `debit_party` as the name of a type. */
+export function pascal(name: string): string {
   return name
     .split('_')
     .map((part) => part.charAt(0).toUpperCase() + part.slice(1))

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { errorRemedies } from '#core/errors/remedies.ts'
 import { contractVersions } from '#core/text/contract-version.ts'
 import { routeRows } from '../../http/app.ts'
-import { openApiDocument } from '../document.ts'
+import { plainDocument } from '../document.ts'
 import { asDocuments, typeFiles } from './model.ts'
 import { pythonTypes } from './python.ts'
 import { sourceFiles } from './sources.ts'
@@ -11,7 +11,7 @@ import { typescriptTypes } from './typescript.ts'
 
 const documents = asDocuments(
   contractVersions.map((version) =>
-    openApiDocument(version, { rows: routeRows, publicBaseUrl: 'http://127.0.0.1:8080' }),
+    plainDocument(version, { rows: routeRows, publicBaseUrl: 'http://127.0.0.1:8080' }),
   ),
 )
 const files = typeFiles(documents, sourceFiles)

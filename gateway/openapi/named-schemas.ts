@@ -1,0 +1,145 @@
+// Gives each object of the documents a name, so that generators make one type of it and readers can refer to it.
+import type { JsonSchema } from './described-schema.ts'
+import { pascal, typeName } from './sdk-types/model.ts'
+import { type Source, sourceFiles } from './sdk-types/sources.ts'
+
+type Media = { schema: JsonSchema }
+type Operation = {
+  operationId: string
+  requestBody?: { content: Record<string, Media> }
+  responses: Record<string, { content?: Record<string, Media> }>
+}
+type Document = {
+  paths: Record<string, Record<string, Operation>>
+  webhooks?: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, JsonSchema> }
+}
+
+/** Where a schema stands, in the words of the types of the SDKs. */
+type Place = Pick<Source, 'of' | 'part'>
+
+/** A body to name. */
+type Body = { media: Media; place: Place; name: string }
+
+const sources = sourceFiles.flatMap((file) => file.sources)
+const parts = { 'application/json': 'body', 'multipart/form-data': 'form' } as const
+
+/**
+ * Moves the objects of all documents to their `components.schemas`, in place. Objects of one shape have one name in all
+ * documents, that of the SDKs where they have the type. Throws an Error if two shapes would get one name.
+ */
+export function nameSchemas(plainDocuments: readonly JsonSchema[]): void {
+  const documents = plainDocuments as unknown as Document[]
+  const names = new Map<string, string>()
+  const schemas: Record<string, JsonSchema> = {}
+
+  /** A reference to the schema, which gets a name unless one of its shape has one. */
+  function named(node: JsonSchema, own: string): JsonSchema {
+    const { description, ...schema } = node
+    const shape = JSON.stringify(schema)
+    const name = names.get(shape) ?? own
+    if (!names.has(shape) && name in schemas) throw new Error(`two schemas would be ${name}`)
+    names.set(shape, name)
+    const says = sources.find((source) => source.name === name)?.says ?? description
+    schemas[name] ??= { ...(says !== undefined && { description: says }), ...schema }
+    const $ref = `#/components/schemas/${name}`
+    return description === undefined ? { $ref } : { description, $ref }
+  }
+
+  /** The schema with references in place of the objects in it. `path` leads from the body to it. */
+  function withReferences(
+    node: JsonSchema,
+    name: string,
+    place: Place,
+    path: string[],
+  ): JsonSchema {
+    const { properties, items, anyOf } = node as {
+      properties?: Record<string, JsonSchema>
+      items?: JsonSchema
+      anyOf?: JsonSchema[]
+    }
+    const kinds = sourceAt(place, path)?.kinds ?? []
+    return {
+      ...node,
+      ...(properties !== undefined && {
+        properties: Object.fromEntries(
+          Object.entries(properties).map(([field, schema]) => {
+            const fieldName = field === 'observed_client_ip' ? pascal(field) : name + pascal(field)
+            return [field, inner(schema, fieldName, place, [...path, field])]
+          }),
+        ),
+      }),
+      ...(items !== undefined && {
+        items: inner(items, name.replace(/s$/, ''), place, [...path, '[]']),
+      }),
+      ...(anyOf !== undefined && {
+        anyOf: anyOf.map((option, index) =>
+          inner(option, kinds[index] ?? (index === 0 ? name : `${name}Entry`), place, path),
+        ),
+      }),
+    }
+  }
+
+  function inner(node: JsonSchema, fallback: string, place: Place, path: string[]): JsonSchema {
+    const source = path.length === 0 ? undefined : sourceAt(place, path)
+    const isObject = Object.keys(node['properties'] ?? {}).length > 0
+    const name = isObject ? (source?.name ?? typeName(fallback)) : fallback
+    const made = withReferences(node, name, place, path)
+    return isObject ? named(made, name) : made
+  }
+
+  for (const { components } of documents) {
+    for (const [name, schema] of Object.entries(components.schemas)) {
+      schemas[name] = withReferences(schema, name, { of: name, part: 'body' }, [])
+    }
+  }
+  for (const { media, place, name } of documents.flatMap(bodiesOf).toSorted(inOrderOfSources)) {
+    const prefix = sourceAt(place, [])?.name ?? pascal(place.of)
+    media.schema = named(withReferences(media.schema, prefix, place, []), name)
+  }
+  for (const document of documents) document.components.schemas = schemas
+}
+
+function sourceAt({ of, part }: Place, path: string[]): Source | undefined {
+  return sources.find(
+    (source) =>
+      source.of === of && source.part === part && (source.path ?? []).join() === path.join(),
+  )
+}
+
+function bodiesOf({ paths, webhooks = {} }: Document): Body[] {
+  const pushes = Object.entries(webhooks).flatMap(([of, methods]) => {
+    const place = { of, part: 'body' } as const
+    const name = sourceAt(place, [])?.name ?? pascal(of)
+    return Object.values(methods).flatMap(({ requestBody }) =>
+      Object.values(requestBody?.content ?? {}).map((media) => ({ media, place, name })),
+    )
+  })
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
+  return [...pushes, ...operations.flatMap(bodiesOfOperation)]
+}
+
+function bodiesOfOperation({ operationId: of, requestBody, responses }: Operation): Body[] {
+  const request = Object.entries(requestBody?.content ?? {}).map(([type, media]) => {
+    const part = parts[type as keyof typeof parts]
+    return { media, place: { of, part }, name: pascal(`${of}_${part}`) }
+  })
+  const answers = Object.entries(responses).flatMap(([code, { content = {} }]) =>
+    Object.values(content).map((media) => ({
+      media,
+      place: { of, part: Number(code) as 200 | 201 | 202 },
+      name: pascal(`${of}${code === '202' ? '_accepted' : ''}_response`),
+    })),
+  )
+  return [...request, ...answers]
+}
+
+/** What the SDKs have a type of comes first, and gives its name to what has the same shape. */
+function inOrderOfSources(one: Body, other: Body): number {
+  return rankOf(one) - rankOf(other)
+}
+
+function rankOf({ place }: Body): number {
+  const rank = sources.findIndex(({ of, part }) => of === place.of && part === place.part)
+  return rank < 0 ? sources.length : rank
+}
