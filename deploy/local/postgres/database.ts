@@ -57,6 +57,9 @@ function messageOf(reason: unknown): string {
   return reason instanceof Error ? reason.message : String(reason)
 }
 
+/** A start waits for its database longer than a request may: a machine that stalls for seconds must not end it. */
+const startLimits = { acquireMs: 30_000, statementMs: 30_000 }
+
 /** Inserts what the sandbox starts with; what is there already stays. */
 export async function seed(seeded: {
   databaseUrl: string
@@ -68,13 +71,14 @@ export async function seed(seeded: {
   const { databaseUrl, dataDir, sandbox, environment, log } = seeded
   const folder = secretsFolder(dataDir, 'accounts')
   const secrets = accountSecrets(openKeys({ dir: folder, names: accountKeyFiles, log }))
-  const db = openDatabase({ url: databaseUrl, service: 'accounts', log, poolSize: 1 })
+  const options = { url: databaseUrl, log, poolSize: 1, limits: startLimits }
+  const db = openDatabase({ ...options, service: 'accounts' })
   try {
     await seedSandbox(db, secrets, credentialsOf(sandbox), environment)
   } finally {
     await db.close()
   }
-  const billing = openDatabase({ url: databaseUrl, service: 'billing', log, poolSize: 1 })
+  const billing = openDatabase({ ...options, service: 'billing' })
   try {
     await seedBillers(billing, environment)
   } finally {
