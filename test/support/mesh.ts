@@ -77,7 +77,7 @@ export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
 /** A mesh that another process has started: what tests need of it, without its life. */
 export type SharedMesh = Pick<
   Mesh,
-  'sandbox' | 'dataDir' | 'portBase' | 'processes' | 'pid' | 'rows'
+  'sandbox' | 'dataDir' | 'portBase' | 'processes' | 'pid' | 'rows' | 'databaseUrl'
 >
 
 /** Looks at the system that runs on a data folder. */
@@ -96,6 +96,7 @@ export function meshAt(dataDir: string, portBase: number): SharedMesh {
       return pid
     },
     rows: (statement, values) => queryRows(databaseUrlOf(dataDir, portBase), statement, values),
+    databaseUrl: () => databaseUrlOf(dataDir, portBase),
   }
 }
 
