@@ -10,6 +10,7 @@ import { assets, sendPage } from '../pages/render.ts'
 import { registerAudit } from '../routes/audit.ts'
 import { registerBalances } from '../routes/balances.ts'
 import { registerCatalogue } from '../routes/catalogue.ts'
+import { registerDeadLetters } from '../routes/dead-letters.ts'
 import { registerDevelopers } from '../routes/developers.ts'
 import { registerHome } from '../routes/home.ts'
 import { registerInbox } from '../routes/inbox.ts'
@@ -101,6 +102,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerInbox(app, { worker, clients })
   registerOnboarding(app, { worker, clients })
   registerStuck(app, { worker, clients })
+  registerDeadLetters(app, { worker, clients })
   registerLedger(app, { worker, clients })
   registerCatalogue(app, { worker, clients })
   registerAudit(app, { worker, clients, db })

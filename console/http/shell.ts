@@ -65,6 +65,11 @@ const staffPlaces: Place[] = [
     path: 'stuck',
     needs: 'payweave.payments.v1.PaymentOperationsService/ListFailingCalls',
   },
+  {
+    label: 'Dead letters',
+    path: 'dead-letters',
+    needs: 'payweave.delivery.v1.DeadLetterService/ListDeadLetters',
+  },
   { label: 'Ledger', path: 'ledger', needs: 'payweave.accounts.v1.LedgerService/CheckLedger' },
   {
     label: 'Catalogue',

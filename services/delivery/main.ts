@@ -1,5 +1,6 @@
 // Starts the delivery service: intake of events, the worker that posts, and the RPCs.
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
@@ -20,6 +21,7 @@ import { maxStreamMs } from '#platform/rpc/limits/limits.ts'
 import { serveRpc } from '#platform/rpc/server/server.ts'
 import { createMetrics, rpcMetrics } from '#platform/telemetry/metrics.ts'
 import packageJson from '../../package.json' with { type: 'json' }
+import { deadLetterService } from './api/dead-letters.ts'
 import { deliveryService } from './api/deliveries.ts'
 import { merchantDeliveryService } from './api/merchant-deliveries.ts'
 import { endpointService, replayService } from './api/replays.ts'
@@ -69,6 +71,7 @@ runProcess('delivery', async (stopping, log) => {
       MerchantDeliveryService,
       ReplayService,
       EndpointService,
+      DeadLetterService,
       InboxService,
     ],
     routes: (router) => {
@@ -79,6 +82,7 @@ runProcess('delivery', async (stopping, log) => {
       router.service(MerchantDeliveryService, merchantDeliveryService({ db, onDue: notify }))
       router.service(ReplayService, replayService({ db, onJob: notifyReplays }))
       router.service(EndpointService, endpointService(db))
+      router.service(DeadLetterService, deadLetterService(db))
       inboxRoutes(router, db)
     },
     ready: () => db.ready(),

@@ -7,6 +7,7 @@ const pages = {
   'the inbox': () => '/inbox',
   'a new customer': ({ harness: { peers } }: Tab) => `/inbox/onboardings/${peers.staff.reviewId}`,
   'what is stuck': () => '/stuck',
+  'the dead letters': () => '/dead-letters',
   'the ledger': ({ harness: { peers } }: Tab) =>
     `/ledger?project=${peers.staff.projectId}&id=${peers.staff.transferId}`,
   'the catalogue': () => '/catalogue',

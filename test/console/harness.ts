@@ -11,6 +11,7 @@ import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
@@ -85,6 +86,7 @@ export async function startHarness(texts?: Texts) {
     serve('billing', [[CatalogueService, peers.catalogue]]),
     serve('delivery', [
       [DeliveryService, peers.deliveries],
+      [DeadLetterService, peers.deadLetters],
       [MerchantDeliveryService, peers.merchantDeliveries],
       [EndpointService, peers.endpoints],
       [ReplayService, peers.replays],

@@ -31,6 +31,8 @@ function everyPage(): string[] {
     '/inbox',
     `/inbox/onboardings/${staff.reviewId}`,
     '/stuck',
+    '/dead-letters',
+    '/dead-letters?state=exhausted',
     `/ledger?project=${staff.projectId}&id=${staff.transferId}`,
     `/ledger?project=${staff.projectId}&id=${staff.holdId}`,
     '/catalogue',

@@ -5,6 +5,7 @@ import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { type AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
+import type { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import {
   AttemptOutcome,
   DeliveryKind,
@@ -191,6 +192,14 @@ export function newPeers(texts: Texts = evilTexts) {
       await new Promise((resolve) => currentContext()?.signal?.addEventListener('abort', resolve))
     },
   }
+  const deadLetters: Partial<ServiceImpl<typeof DeadLetterService>> = {
+    listDeadLetters({ state, pageToken }) {
+      seen('ListDeadLetters')
+      const { delivery } = projects.demo
+      if (state !== DeliveryState.UNSPECIFIED && state !== delivery.state) return {}
+      return { deliveries: [delivery], nextPageToken: pageToken === '' ? 'second' : '' }
+    },
+  }
   const replays: Partial<ServiceImpl<typeof ReplayService>> = {
     createReplayJob({ projectId }) {
       seen('CreateReplayJob')
@@ -219,7 +228,8 @@ export function newPeers(texts: Texts = evilTexts) {
       return { endpoints: [{ ...lane, breaker: BreakerState.OPEN, openUntilTime: time }] }
     },
   }
-  const handlers = { access, payments, deliveries, merchantDeliveries, endpoints, replays }
+  const ofDelivery = { deliveries, deadLetters, merchantDeliveries, endpoints, replays }
+  const handlers = { access, payments, ...ofDelivery }
   return { projects, calls, crowd, most, ...handlers, ...staffPeers(seen, texts) }
 }
 

@@ -108,6 +108,17 @@ function actions(): Action[] {
       isForAll: true,
     })),
     {
+      page: '/dead-letters',
+      needs: 'payweave.delivery.v1.DeadLetterService/ListDeadLetters',
+      post: 'resend',
+      rpc: 'payweave.delivery.v1.DeliveryService/ReplayDelivery',
+      fields: {
+        project_id: projectId,
+        delivery_id: delivery.deliveryId,
+        request_id: requestId,
+      },
+    },
+    {
       page: '/stuck',
       needs: 'payweave.payments.v1.PaymentOperationsService/ListFailingCalls',
       post: 'calls',
@@ -144,12 +155,12 @@ describe.each(inDemo)('$role', ({ id, role }) => {
     const roles = permissions as Record<string, readonly string[]>
     for (const { page, needs, post, rpc, fields, answers = 303, isForAll } of actions()) {
       const may = roles[rpc]?.includes(role) ?? false
-      const mayOpen = needs === undefined || roles[needs]?.includes(role)
+      const mayOpen = needs === undefined || (roles[needs]?.includes(role) ?? false)
       const shown = await browser.get(page)
       expect([rpc, shown.status, shown.text.includes(`action="${page}/${post}"`)]).toEqual([
         rpc,
         mayOpen ? 200 : 403,
-        may,
+        may && mayOpen,
       ])
       harness.peers.calls.length = 0
       const answer = await browser.post(`${page}/${post}`, fields)

@@ -117,6 +117,7 @@ it('pages of the staff are for no merchant', async () => {
       profile,
       file,
       '/stuck',
+      '/dead-letters',
       '/ledger',
       '/catalogue',
       '/audit',

@@ -63,6 +63,8 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'payweave.billing.v1.BillingService/*': [gateway],
   // For operators, by bearer.
   'payweave.billing.v1.CatalogueService/*': [],
+  // For people of the staff, in the console.
+  'payweave.delivery.v1.DeadLetterService/*': [],
   'payweave.delivery.v1.MerchantDeliveryService/*': [gateway],
   'payweave.events.v1.InboxService/*': producers,
   // For operators, who pass as bearers.

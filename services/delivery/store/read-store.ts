@@ -56,7 +56,8 @@ export interface DeliveryFilter {
   limit: number
 }
 
-const shown = `d.delivery_id as "deliveryId", d.project_id as "projectId", kind,
+/** Columns of a `DeliveryRow`, of `delivery as d` and its endpoint. */
+export const shownColumns = `d.delivery_id as "deliveryId", d.project_id as "projectId", kind,
   subject_id as "subjectId", origin, state, attempts, next_attempt_at as "nextAttemptAt",
   d.created_at as "createdAt", round, event_id as "eventId", d.endpoint_id as "endpointId",
   occurred_at as "occurredAt", ended_at as "endedAt", octet_length(body) as "bodyBytes"`
@@ -67,7 +68,7 @@ const page = `and ($2::text is null or kind = $2) and (d.created_at, d.delivery_
 
 const listStatement = sql(
   'delivery_list',
-  `select ${shown} from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
+  `select ${shownColumns} from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
    where d.project_id = $1 ${page}`,
 )
 
@@ -77,7 +78,7 @@ const listInStateStatements = Object.fromEntries(
     state,
     sql(
       `delivery_list_${state}`,
-      `select ${shown} from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
+      `select ${shownColumns} from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
        where d.project_id = $1 and state = '${state}' ${page}`,
     ),
   ]),
@@ -85,7 +86,7 @@ const listInStateStatements = Object.fromEntries(
 
 const listOfSubjectStatement = sql(
   'delivery_list_of_subject',
-  `select ${shown} from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
+  `select ${shownColumns} from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
    where d.project_id = $1 and subject_id = $6 and ($7::text is null or state = $7) ${page}`,
 )
 
@@ -110,7 +111,7 @@ export function listDeliveries(db: Queryable, filter: DeliveryFilter): Promise<D
 
 const findStatement = sql(
   'delivery_find',
-  `select ${shown} from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
+  `select ${shownColumns} from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
    where d.project_id = $1 and d.delivery_id = $2`,
 )
 

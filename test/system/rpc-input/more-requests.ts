@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import {
   DeliveryKind,
   DeliveryService,
@@ -305,6 +306,15 @@ function delivery({ projectId, merchantId }: Facts): Requests {
       getMerchantDelivery: [{ ...delivered, merchantId }],
       resendMerchantDelivery: [{ ...delivered, merchantId, requestId: randomUUID() }],
       listPaymentPushes: [{ projectId, merchantId, paymentId: randomUUID() }],
+    }),
+    ...requestsFor(DeadLetterService, {
+      listDeadLetters: [
+        {
+          state: DeliveryState.GONE,
+          pageSize: 10,
+          pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
+        },
+      ],
     }),
     ...requestsFor(EndpointService, {
       getEndpoint: [{ projectId, endpointId: randomUUID() }],

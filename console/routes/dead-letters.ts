@@ -1,0 +1,86 @@
+// Pushes that were given up, over all projects: what refused them, and a resend of each.
+import type { FastifyInstance } from 'fastify'
+import { invalid } from '#core/errors/errors.ts'
+import { isUuid, randomId } from '#core/identity/id.ts'
+import {
+  type Delivery,
+  DeliveryKind,
+  DeliveryState,
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
+import type { Clients } from '../clients.ts'
+import type { Work, Worker } from '../http/work.ts'
+import { type Cell, chosen, code, row, text } from '../pages/blocks.ts'
+import { sendSections } from '../pages/render.ts'
+import { valueOf, wordOf } from '../pages/words.ts'
+import { nextPageUrl } from './list.ts'
+
+type Options = { worker: Worker; clients: Clients }
+
+/** States in which a push was given up. */
+const { EXHAUSTED, BLOCKED, GONE } = DeliveryState
+const deadStates = { [EXHAUSTED]: 'EXHAUSTED', [BLOCKED]: 'BLOCKED', [GONE]: 'GONE' }
+
+/** Registers `/dead-letters` and its resend. */
+export function registerDeadLetters(app: FastifyInstance, { worker, clients }: Options): void {
+  app.get(
+    '/dead-letters',
+    worker.page((work) => show(work, clients)),
+  )
+  app.post(
+    '/dead-letters/resend',
+    worker.page(async ({ reply, form, within }) => {
+      const projectId = form.get('project_id') ?? ''
+      if (!isUuid(projectId)) throw invalid('project_id', 'must be an id')
+      const deliveryId = form.get('delivery_id') ?? ''
+      const requestId = form.get('request_id') ?? ''
+      const push = { projectId, deliveryId, requestId }
+      await within(projectId, () => clients.deliveries.replayDelivery(push))
+      return reply.redirect('/dead-letters?said=resent', 303)
+    }),
+  )
+}
+
+async function show(work: Work, { deadLetters }: Clients) {
+  const { request, reply, query, may } = work
+  const state = valueOf(deadStates, query.get('state')) ?? DeliveryState.UNSPECIFIED
+  const pageToken = query.get('page') ?? ''
+  const listed = await deadLetters.listDeadLetters({ state, pageToken })
+  const mayResend = may('payweave.delivery.v1.DeliveryService/ReplayDelivery')
+  return sendSections(reply, {
+    title: 'Dead letters',
+    said:
+      query.get('said') === 'resent'
+        ? 'A new round has begun: the push is sent now, with the same id and bytes.'
+        : undefined,
+    sections: [
+      {
+        note: 'Pushes that were given up, the last first. To resend many of a project, open its pushes.',
+        filters: { fields: [chosen('State', 'state', deadStates, query)] },
+        table: {
+          head: ['Given up', 'Push', 'Kind', 'State', 'Attempts', 'Receiver', 'Project', 'Resend'],
+          empty: 'No push was given up.',
+          rows: listed.deliveries.map((one) => lineOf(one, mayResend)),
+        },
+        ...nextPageUrl(request.url, listed.nextPageToken),
+        rpc: 'payweave.delivery.v1.DeadLetterService/ListDeadLetters',
+      },
+    ],
+  })
+}
+
+function lineOf(one: Delivery, mayResend: boolean): Cell[] {
+  const { deliveryId, projectId } = one
+  const hidden = { project_id: projectId, delivery_id: deliveryId, request_id: randomId() }
+  const resend = { action: '/dead-letters/resend', button: 'Resend', hidden }
+  const pushes = `/projects/${projectId}/pushes`
+  return [
+    { at: one.endTime },
+    row(deliveryId, `${pushes}/${deliveryId}`),
+    text(wordOf(DeliveryKind, one.kind)),
+    { state: wordOf(DeliveryState, one.state) },
+    text(one.attemptCount),
+    text(one.origin),
+    code(projectId, pushes),
+    mayResend ? { forms: [resend] } : text('support resends'),
+  ]
+}
