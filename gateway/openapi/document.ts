@@ -1,5 +1,5 @@
 // Makes the OpenAPI documents of the contract versions out of the rows that serve them.
-
+import { isDeepStrictEqual } from 'node:util'
 import { type ContractVersion, contractVersions } from '#core/text/contract-version.ts'
 import type { RouteRow } from '../http/route.ts'
 import { accountOperations } from '../routes/account/docs.ts'
@@ -83,7 +83,11 @@ export function plainDocument(
   for (const row of own) {
     const words = operationOf(nameOf(row))
     const refusals = refusalResponses(row, words, publicBaseUrl)
-    for (const { name, response } of Object.values(refusals)) responses[name] = response
+    for (const { name, response } of Object.values(refusals)) {
+      if (!isDeepStrictEqual(responses[name] ?? response, response))
+        throw new Error(`two responses are named ${name}`)
+      responses[name] = response
+    }
     const references = Object.entries(refusals).map(([code, { name }]) => [
       code,
       { $ref: `#/components/responses/${name}` },

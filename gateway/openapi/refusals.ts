@@ -50,7 +50,7 @@ export function refusalResponses(
 /** Named after the status and the codes that not every route has; after the operation where they are many. */
 function responseName(
   { envelope }: RouteRow,
-  { id }: Operation,
+  { id, reasonsInData = [] }: Operation,
   code: number,
   found: readonly Reason[],
 ): string {
@@ -58,7 +58,8 @@ function responseName(
   if (own.length > 2) return `${pascal(id)}${phraseOf(code)}`
   const status = own.length === found.length ? '' : phraseOf(code)
   const group = refusalName(envelope).replace('Refusal', '')
-  return `${group}${status}${own.map((reason) => pascal(reason.toLowerCase())).join('')}`
+  const place = own.some((reason) => reasonsInData.includes(reason)) ? 'InData' : ''
+  return `${group}${status}${own.map((reason) => pascal(reason.toLowerCase())).join('')}${place}`
 }
 
 function phraseOf(code: number): string {
@@ -107,7 +108,14 @@ function narrowedRefusal(
     ...(inData.length > 0
       ? [
           {
-            properties: { data: { properties: { errorCode: { enum: inData } } } },
+            properties: {
+              data: {
+                allOf: [
+                  { $ref: '#/components/schemas/RefusalData' },
+                  { properties: { errorCode: { enum: inData } } },
+                ],
+              },
+            },
             required: ['data'],
           },
         ]
