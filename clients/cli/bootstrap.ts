@@ -20,7 +20,7 @@ const expiryOption = {
   expires: 'expiry of a new bearer: 2027-01-31T00:00:00Z, or days from now such as 30d (90d)',
 } as const
 
-/** The commands of `bootstrap`. Longer names first: the first command whose words match is run. */
+/** The commands of `bootstrap`. */
 export const bootstrapCommands: Command[] = [
   bootstrapInstitution,
   {

@@ -1,5 +1,4 @@
 // The type of a command of the command line: options, help and work.
-import type { parseArgs } from 'node:util'
 
 /** What a command works with. */
 export interface CommandContext {
@@ -52,19 +51,3 @@ export const connectionOptions = {
   project: 'UUID, or a name in sandbox.json (demo)',
   ...optionsFor('delivery'),
 } as const
-
-/** The options of a command as `parseArgs` of node:util takes them. */
-export function parserOptions(
-  command: Command,
-): NonNullable<Parameters<typeof parseArgs>[0]>['options'] {
-  return {
-    json: { type: 'boolean' as const },
-    help: { type: 'boolean' as const, short: 'h' },
-    ...Object.fromEntries(
-      Object.keys(command.flags ?? {}).map((name) => [name, { type: 'boolean' as const }]),
-    ),
-    ...Object.fromEntries(
-      Object.keys(command.options).map((name) => [name, { type: 'string' as const }]),
-    ),
-  }
-}

@@ -1,4 +1,4 @@
-// The command that receives pushes on this machine and prints them; listens on loopback only.
+// The command that receives pushes on this machine, prints them and forwards them; listens on loopback only.
 import http from 'node:http'
 import type { Command, CommandContext } from './command.ts'
 import { wholeNumber } from './deliveries.ts'
@@ -6,13 +6,17 @@ import { printable } from './print.ts'
 import { UsageError } from './usage-error.ts'
 
 const maxBodyBytes = 1_048_576
+/** As long as a receiver has to respond. */
+const forwardWithinMs = 15_000
 
 /** `listen`. */
 export const listenCommand: Command = {
   name: 'listen',
   operands: '',
-  summary: 'Receives pushes on 127.0.0.1 and prints them, until Ctrl-C.',
+  summary: 'Receives pushes on 127.0.0.1 and prints or forwards them, until Ctrl-C.',
   options: {
+    'forward-to':
+      'URL of your handler: it gets each push as it came, and its status is the response',
     port: 'port to listen on (9000; 0: any free port)',
     status: 'HTTP status of the response (200)',
     count: 'exit after this many pushes',
@@ -24,6 +28,7 @@ async function listen({ options, json, print, warn, stopping }: CommandContext):
   const port = options['port'] === '0' ? 0 : wholeNumber(options['port'] ?? '9000', 'port', 65_535)
   const status = wholeNumber(options['status'] ?? '200', 'status', 599)
   if (status < 200) throw new UsageError('--status must be a whole number from 200 to 599')
+  const handler = handlerUrl(options['forward-to'])
   const most =
     options['count'] === undefined ? undefined : wholeNumber(options['count'], 'count', 1e9)
   const { promise: enough, resolve: finish } = Promise.withResolvers<void>()
@@ -34,10 +39,22 @@ async function listen({ options, json, print, warn, stopping }: CommandContext):
 
   async function receive(request: http.IncomingMessage, response: http.ServerResponse) {
     const body = await readBody(request).catch(() => undefined)
-    response.writeHead(body === undefined ? 413 : status, { 'content-type': 'text/plain' }).end()
-    if (body === undefined) return
-    for (const line of json ? [pushJson(request, body)] : pushLines(request, body)) print(line)
+    const respond = (code: number) =>
+      response.writeHead(code, { 'content-type': 'text/plain' }).end()
+    if (body === undefined) {
+      respond(413)
+      return
+    }
+    if (count === most) {
+      // What comes after the last one is for the next listener.
+      respond(503)
+      return
+    }
     count += 1
+    for (const line of json ? [pushJson(request, body)] : pushLines(request, body)) print(line)
+    const forwarded = handler && (await forward(handler, request, body, stopping))
+    if (forwarded !== undefined) warn(`${handler?.href}: ${forwarded.says}`)
+    respond(forwarded?.status ?? status)
     if (count === most) finish()
   }
 
@@ -53,6 +70,42 @@ async function listen({ options, json, print, warn, stopping }: CommandContext):
     server.close(resolve)
     setTimeout(() => server.closeAllConnections(), 200).unref()
   })
+}
+
+function handlerUrl(text: string | undefined): URL | undefined {
+  if (text === undefined) return undefined
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return new URL(text)
+  throw new UsageError('--forward-to must be an http or https URL')
+}
+
+/** Headers that belong to one connection. */
+const ofConnection = new Set(
+  'connection content-length host keep-alive transfer-encoding'.split(' '),
+)
+
+/** Sends a push on as it came. A handler that cannot be reached is 502, so that the push is retried. */
+async function forward(
+  handler: URL,
+  request: http.IncomingMessage,
+  body: string,
+  stopping: AbortSignal,
+): Promise<{ status: number; says: string }> {
+  const headers = headersOf(request).filter(([name]) => !ofConnection.has(name))
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(forwardWithinMs)])
+  try {
+    const answer = await fetch(handler, {
+      method: 'POST',
+      headers,
+      body,
+      signal,
+      redirect: 'manual',
+    })
+    await answer.body?.cancel()
+    return { status: answer.status, says: `HTTP ${answer.status}` }
+  } catch (error) {
+    const { cause, message } = error as Error
+    return { status: 502, says: cause instanceof Error ? cause.message : message }
+  }
 }
 
 async function readBody(request: http.IncomingMessage): Promise<string> {

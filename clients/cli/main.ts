@@ -1,13 +1,13 @@
-// The command line: finds the command, parses its options, maps its result to an exit code.
-import { parseArgs } from 'node:util'
+// The command line: parses what was typed, runs the command, maps its result to an exit code.
 import { Code, ConnectError } from '@connectrpc/connect'
+import { CommanderError } from 'commander'
 import { Failure } from '#core/errors/errors.ts'
 import { conformanceCommand } from '../../tools/conformance/command.ts'
+import { PayweaveError } from '../sdk-typescript/index.ts'
 import { billCommands } from './bills.ts'
 import { bootstrapCommands } from './bootstrap.ts'
 import { catalogueCommands } from './catalogue.ts'
-import { type Command, type CommandContext, parserOptions } from './command.ts'
-import { completionCommand } from './completion.ts'
+import type { Command, CommandContext } from './command.ts'
 import { deliveryCommands } from './deliveries.ts'
 import { institutionCommands } from './institutions.ts'
 import { keyCommands } from './keys.ts'
@@ -17,6 +17,9 @@ import { doctorCommand } from './machine/doctor.ts'
 import { statusCommand } from './machine/status.ts'
 import { merchantCommands } from './merchants.ts'
 import { migrationCommands } from './migrations.ts'
+import { completionCommand } from './parser/completion.ts'
+import { commandParser, type Typed } from './parser/parser.ts'
+import { paymentCommands } from './payments.ts'
 import { projectCommands } from './projects.ts'
 import { requestsCommand } from './requests/tail.ts'
 import { restoreCommands } from './restore/command.ts'
@@ -27,6 +30,7 @@ import { triggerCommand } from './trigger/command.ts'
 import { UsageError } from './usage-error.ts'
 
 const working: Command[] = [
+  ...paymentCommands,
   tailCommand,
   ...deliveryCommands,
   listenCommand,
@@ -65,38 +69,27 @@ export async function runCommandLine(
   words: string[],
   around: Surroundings = process,
 ): Promise<number> {
-  if (words.length === 0 || words[0] === 'help' || words[0] === '--help' || words[0] === '-h') {
-    around.stdout.write(overview())
-    return words.length === 0 ? exit.usage : exit.done
-  }
-  const command = commands.find(({ name }) =>
-    name.split(' ').every((word, index) => words[index] === word),
-  )
-  if (command === undefined) {
-    around.stderr.write(`payweave: no such command: ${words.slice(0, 2).join(' ')}\n${overview()}`)
-    return exit.usage
-  }
-  return await run(command, words.slice(command.name.split(' ').length), around)
-}
-
-async function run(command: Command, words: string[], around: Surroundings): Promise<number> {
   const { stdout, stderr } = around
   const stopping = new AbortController()
   const stop = () => stopping.abort()
-  process.once('SIGINT', stop)
-  process.once('SIGTERM', stop)
-  // The reader of the output may close the pipe, like `head`.
-  stdout.on('error', stop)
+  let code: number = exit.done
+  let name = ''
+  const run = async (command: Command, typed: Typed): Promise<void> => {
+    name = command.name
+    process.once('SIGINT', stop)
+    process.once('SIGTERM', stop)
+    // The reader of the output may close the pipe, like `head`.
+    stdout.on('error', stop)
+    code = (await command.run(contextOf(typed, stopping.signal, around))) ?? exit.done
+  }
   try {
-    const { values, operands } = read(command, words)
-    if (values['help'] === true) {
-      stdout.write(usage(command))
-      return exit.done
-    }
-    return (await command.run(contextOf(values, operands, stopping.signal, around))) ?? exit.done
+    await commandParser(commands, { stdout, stderr, run }).parseAsync(words, { from: 'user' })
+    return code
   } catch (error) {
+    // What is wrong with the usage, or the help, was written.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exit.done : exit.usage
     if (error instanceof UsageError) {
-      stderr.write(`payweave: ${error.message}\n\n${usage(command)}`)
+      stderr.write(`payweave: ${error.message}\nSee "payweave ${name} --help".\n`)
       return exit.usage
     }
     stderr.write(`payweave: ${wordsFor(error)}\n`)
@@ -107,32 +100,15 @@ async function run(command: Command, words: string[], around: Surroundings): Pro
   }
 }
 
-type Values = Record<string, string | boolean | undefined>
-
-function read(command: Command, words: string[]): { values: Values; operands: string[] } {
-  const options = parserOptions(command) ?? {}
-  try {
-    const parsed = parseArgs({ args: words, options, allowPositionals: command.operands !== '' })
-    return { values: parsed.values as Values, operands: parsed.positionals }
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : 'bad options', { cause: error })
-  }
-}
-
 function contextOf(
-  values: Values,
-  operands: string[],
+  { options, flags, operands }: Typed,
   stopping: AbortSignal,
   { env, stdout, stderr }: Surroundings,
 ): CommandContext {
-  const texts = Object.entries(values).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string',
-  )
-  const flags = Object.keys(values).filter((name) => values[name] === true)
   return {
-    options: Object.fromEntries(texts),
-    flags: new Set(flags),
-    json: values['json'] === true,
+    options,
+    flags,
+    json: flags.has('json'),
     operands,
     env,
     stopping,
@@ -150,35 +126,6 @@ function wordsFor(error: unknown): string {
     return 'PERMISSION_DENIED: this bearer may not call this method'
   }
   if (error instanceof Failure) return `${error.reason}: ${error.message}`
+  if (error instanceof PayweaveError) return `${error.reason}: ${error.message} ${error.howToFix}`
   return error instanceof Error ? error.message : 'failed'
-}
-
-function overview(): string {
-  const width = Math.max(...commands.map(({ name, operands }) => `${name} ${operands}`.length))
-  return [
-    'Usage: payweave <command> [options]',
-    '',
-    ...commands.map(
-      ({ name, operands, summary }) => `  ${`${name} ${operands}`.padEnd(width)}  ${summary}`,
-    ),
-    '',
-    '"payweave <command> --help" shows its options. Every command accepts --json: one JSON object per line.',
-    'Exit codes: 0 success, 1 failure, 2 invalid usage.',
-    '',
-  ].join('\n')
-}
-
-function usage({ name, operands, summary, options, flags }: Command): string {
-  const rows = { ...options, ...flags, json: 'one JSON object per line', help: 'this text' }
-  const width = Math.max(...Object.keys(rows).map((option) => option.length)) + 2
-  return [
-    `Usage: payweave ${`${name} ${operands}`.trim()} [options]`,
-    '',
-    summary,
-    '',
-    ...Object.entries(rows).map(
-      ([option, meaning]) => `  ${`--${option}`.padEnd(width)}  ${meaning}`,
-    ),
-    '',
-  ].join('\n')
 }

@@ -119,3 +119,18 @@ export function jobLine(job: ReplayJob): string {
 export function printable(text: string): string {
   return text.replaceAll(/\s+/g, ' ').replaceAll(/\p{C}/gu, '?').trim()
 }
+
+/** Rows below their headings, in columns; `none` where there are no rows. */
+export function table(headings: string[], rows: string[][], none: string): string[] {
+  if (rows.length === 0) return [none]
+  const all = [headings, ...rows]
+  const widths = headings.map((_, column) =>
+    Math.max(...all.map((row) => row[column]?.length ?? 0)),
+  )
+  return all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}

@@ -122,6 +122,27 @@ describe('payweave', () => {
     expect(listening.out()).toContain('  "event_type": "payment_initiated"')
   })
 
+  it('payweave forwards pushes to a handler as they came, and responds with its status', async () => {
+    const handler = await startReceiver(status(418))
+    const to = ['--forward-to', `${handler.url}/pushes`]
+    const listening = startProcess(dataDir, 'listen', '--port', '0', '--count', '2', ...to)
+    await eventually(() => listening.err().includes('listening on'))
+    const [, url = ''] = /listening on (\S+)/.exec(listening.err()) ?? []
+    const body = '{"event_type":"payment_completed","name":"Ama Mensah, Accra – 25.00"}'
+    const headers = { 'content-type': 'application/json', 'PW-delivery-id': randomUUID() }
+    const post = () => fetch(url, { method: 'POST', headers, body })
+    expect((await post()).status).toBe(418)
+    const [request] = handler.requests
+    expect([request?.path, request?.body]).toEqual(['/pushes', body])
+    expect(request?.headers).toMatchObject({ 'pw-delivery-id': headers['PW-delivery-id'] })
+    await handler.close()
+    // The push is retried when the handler is back.
+    expect((await post()).status).toBe(502)
+    expect(await listening.ended).toMatchObject({ code: 0 })
+    expect(listening.err()).toContain('HTTP 418')
+    expect(listening.err()).toContain('ECONNREFUSED')
+  })
+
   it.each([
     ['no command', [], 2],
     ['an unknown command', ['deliveries', 'lisst'], 2],

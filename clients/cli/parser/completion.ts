@@ -1,6 +1,6 @@
 // Generates the completion of a shell from the table of commands.
-import type { Command, CommandContext } from './command.ts'
-import { UsageError } from './usage-error.ts'
+import type { Command, CommandContext } from '../command.ts'
+import { UsageError } from '../usage-error.ts'
 
 const shells = ['bash', 'zsh', 'fish'] as const
 const programs = ['payweave', 'pw']
