@@ -8,6 +8,7 @@ import { readKeys } from '#platform/process/secrets.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { runHere } from '../support/command-line.ts'
 import { silentLog } from '../support/database.ts'
+import { type Manifest, ofKind, optional, render } from './kustomize.ts'
 
 let home: string
 let out: string
@@ -84,6 +85,23 @@ describe('payweave bootstrap', () => {
     const manifests = read('kubernetes', 'secrets.yaml')
     expect(manifests).toContain('name: stream-controller-secrets')
     expect(manifests).not.toContain('name: nats-route')
+  })
+
+  it('payweave bootstrap makes the secrets that components/external-secrets takes from a store', async () => {
+    await made('--kubernetes')
+    const written = parseAllDocuments(
+      fs.readFileSync(path.join(out, 'kubernetes', 'secrets.yaml'), 'utf8'),
+    ).map((document) => document.toJS() as Manifest)
+    const taken = ofKind(render(optional), 'ExternalSecret')
+    const names = (manifests: Manifest[]) =>
+      manifests.map(({ metadata }) => metadata.name).toSorted()
+    // The credentials of the object store come from its operator.
+    expect(names(taken)).toEqual([...names(written), 'backup-credentials'].toSorted())
+    for (const { metadata, spec } of taken) {
+      expect(spec.dataFrom).toEqual([{ extract: { key: `payweave/${metadata.name}` } }])
+      const type = written.find((one) => one.metadata.name === metadata.name)?.['type'] ?? 'Opaque'
+      expect(spec.target?.template?.type ?? 'Opaque', metadata.name).toBe(type)
+    }
   })
 
   it('payweave bootstrap shows the operator’s bearer on request, and otherwise no secret', async () => {

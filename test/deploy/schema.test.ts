@@ -15,6 +15,7 @@ const packages: [RegExp, string][] = [
   [/^monitoring\.coreos\.com\//, '@kubernetes-models/prometheus-operator/'],
   [/^cert-manager\.io\//, '@kubernetes-models/cert-manager/'],
   [/^gateway\.networking\.k8s\.io\//, '@kubernetes-models/gateway-api/'],
+  [/^external-secrets\.io\//, '@kubernetes-models/external-secrets/'],
   [/^postgresql\.cnpg\.io\//, '@kubernetes-models/cloudnative-pg/'],
   [/^/, 'kubernetes-models/'],
 ]

@@ -10,7 +10,7 @@ export const programLanguages = new Set(
   'sh bash shell console fish js javascript mjs ts typescript python py php sql'.split(' '),
 )
 /** Blocks in these languages hold data; nothing runs them. */
-export const dataLanguages = new Set(['', 'conf', 'json', 'promql'])
+export const dataLanguages = new Set(['', 'conf', 'json', 'promql', 'yaml'])
 
 /** A fenced block of a page. */
 export interface Block {

@@ -1,6 +1,7 @@
 // Makes the templates of the Helm chart from the rendered production overlay, so that the manifests have one source.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { parse, parseAllDocuments, Scalar, stringify } from 'yaml'
 import { type Manifest, manifestsRoot, optional, render } from '../kustomize.ts'
 import { parameterOf } from './parameters.ts'
@@ -15,6 +16,7 @@ const switches: Record<string, string> = {
   'components/monitoring': 'monitoring',
   'components/rpc-clients': 'rpcClients',
   'components/traces': 'traces',
+  'components/external-secrets': 'externalSecrets',
   'components/gateway-api': 'gatewayApi',
   toolbox: 'toolbox',
 }
@@ -48,25 +50,38 @@ const templates: Template[] = [
 /** The text of each generated template, by its file name. */
 export function chartTemplates(): Map<string, string> {
   const production = render('production')
-  const added = render(optional).filter(
-    (one) => !production.some((other) => identity(one) === identity(other)),
+  const withAll = render(optional)
+  const added = withAll.filter((one) => find(production, one) === undefined)
+  // Components change autoscalers; what else they change are settings, which are values.
+  const changed = withAll.filter(
+    (one) =>
+      one.kind === 'HorizontalPodAutoscaler' && !isDeepStrictEqual(one, find(production, one)),
   )
   // Helm makes the namespace, or it is there already.
-  const objects = [...production, ...added].filter(({ kind }) => kind !== 'Namespace')
-  const files = new Map<string, Manifest[]>()
-  for (const object of objects) {
-    const name = templates.find(({ owns }) => owns(object))?.name ?? ''
-    files.set(name, [...(files.get(name) ?? []), object])
-  }
-  const written = [...files].map(([name, manifests]) => {
-    const condition = templates.find((template) => template.name === name)?.condition
-    return [`${name}.yaml`, template(manifests, condition)] as const
-  })
+  const objects = [...production, ...added].filter(
+    (one) => one.kind !== 'Namespace' && find(changed, one) === undefined,
+  )
+  const files = Map.groupBy(objects, (one) => templates.find(({ owns }) => owns(one)))
   return new Map([
-    ...written,
+    ...[...files].map(
+      ([of, manifests]) => [`${of?.name}.yaml`, template(manifests, of?.condition)] as const,
+    ),
+    ['in-flight.yaml', template(changed, '.Values.inFlight.enabled')],
+    [
+      'in-flight-off.yaml',
+      template(
+        production.filter((one) => find(changed, one) !== undefined),
+        'not .Values.inFlight.enabled',
+      ),
+    ],
     ['migrate-expand.yaml', template(hooks('expand', 'post-install,pre-upgrade'))],
     ['migrate-contract.yaml', template(hooks('contract', 'post-upgrade'), '.Values.contract')],
   ])
+}
+
+/** The object of the same kind and name. */
+function find(manifests: Manifest[], like: Manifest): Manifest | undefined {
+  return manifests.find((one) => identity(one) === identity(like))
 }
 
 /** The migration job of a phase, with what it needs, at moments of an installation or upgrade. */

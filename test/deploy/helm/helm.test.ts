@@ -224,7 +224,8 @@ describe('the Helm chart', () => {
       comparable(without('cnpg', 'cnpg-backup', 'restore-drill')),
     )
     expect(chart({ monitoring: off })).toEqual(comparable(without('monitoring')))
-    expect(chart({ rpcClients: on, traces: on, gatewayApi: on, toolbox: on })).toEqual(
+    const all = ['rpcClients', 'inFlight', 'traces', 'gatewayApi', 'externalSecrets', 'toolbox']
+    expect(chart(Object.fromEntries(all.map((name) => [name, on])))).toEqual(
       comparable(render(optional)),
     )
   })
