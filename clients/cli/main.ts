@@ -2,6 +2,7 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { CommanderError } from 'commander'
 import { Failure } from '#core/errors/errors.ts'
+import { backendConformanceCommand } from '../../tools/conformance/backend/command.ts'
 import { conformanceCommand } from '../../tools/conformance/command.ts'
 import { PayweaveError } from '../sdk-typescript/index.ts'
 import { billCommands } from './bills.ts'
@@ -46,6 +47,7 @@ const working: Command[] = [
   statusCommand,
   triggerCommand,
   ...bootstrapCommands,
+  backendConformanceCommand,
   conformanceCommand,
   ...migrationCommands,
   ...restoreCommands,

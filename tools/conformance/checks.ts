@@ -31,7 +31,10 @@ export const checks: readonly Check[] = [
 ]
 
 /** The checks whose name holds the pattern; a star stands for anything. */
-export function chosenChecks(pattern: string | undefined): Check[] {
+export function byPattern<C extends { name: string }>(
+  checks: readonly C[],
+  pattern: string | undefined,
+): C[] {
   if (pattern === undefined) return [...checks]
   const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'))
   const wanted = new RegExp(parts.join('.*'))

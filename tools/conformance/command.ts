@@ -1,14 +1,12 @@
 // The command that checks a deployment against the contract and reports.
-import fs from 'node:fs'
-import path from 'node:path'
 import { keyOptions, readTarget, type Target, targetOptions } from '../../clients/cli/api/target.ts'
 import type { Command, CommandContext } from '../../clients/cli/command.ts'
 import { wholeNumber } from '../../clients/cli/deliveries.ts'
 import { printable } from '../../clients/cli/print.ts'
 import { UsageError } from '../../clients/cli/usage-error.ts'
-import { checks, chosenChecks } from './checks.ts'
-import { countsOf, jsonReport, jsonResult, reportOf } from './report.ts'
-import { reportPage } from './report-page.ts'
+import { byPattern, checks } from './checks.ts'
+import { countsOf, jsonResult, reportOf } from './report.ts'
+import { writeReport } from './report-files.ts'
 import { isLoopback, type Result, runChecks } from './run.ts'
 
 const defaultAtOnce = '12'
@@ -37,8 +35,8 @@ export const conformanceCommand: Command = {
 }
 
 async function conformance(context: CommandContext): Promise<number> {
-  const { options, flags, json, print, warn, stopping } = context
-  const chosen = chosenChecks(options['only'])
+  const { options, flags, json, print, stopping } = context
+  const chosen = byPattern(checks, options['only'])
   if (chosen.length === 0)
     throw new UsageError(`--only: no check has "${options['only']}" in its name`)
   if (flags.has('list')) {
@@ -55,17 +53,11 @@ async function conformance(context: CommandContext): Promise<number> {
   }
   const atOnce = wholeNumber(options['at-once'] ?? defaultAtOnce, 'at-once', 64)
   const startedAt = new Date()
-  const onResult = (result: Result) => show(context, result)
+  const onResult = (result: Result) => showResult(context, result)
   const ratePerS = rateOf(options['rate'], target)
   const results = await runChecks(target, chosen, { atOnce, ratePerS, signal: stopping, onResult })
   const report = reportOf(target, startedAt, results)
-  if (options['report'] !== undefined) {
-    fs.mkdirSync(options['report'], { recursive: true })
-    const fileOf = (name: string) => path.join(options['report'] ?? '', name)
-    fs.writeFileSync(fileOf('conformance.json'), jsonReport(report))
-    fs.writeFileSync(fileOf('conformance.html'), reportPage(report))
-    warn(`report: ${fileOf('conformance.html')}`)
-  }
+  if (options['report'] !== undefined) writeReport(context, options['report'], report)
   const { passed, failed, skipped } = countsOf(results)
   const seconds = (report.durationMs / 1_000).toFixed(1)
   const all = `${passed} passed, ${failed} failed, ${skipped} skipped of ${checks.length} in ${seconds} s`
@@ -79,7 +71,8 @@ function rateOf(text: string | undefined, { baseUrl }: Target): number {
   return text === '0' ? 0 : wholeNumber(text, 'rate', 10_000)
 }
 
-function show({ json, print }: CommandContext, result: Result): void {
+/** Prints one result, of a failed check with its rule and last calls. */
+export function showResult({ json, print }: CommandContext, result: Result): void {
   if (json) {
     print(JSON.stringify(jsonResult(result)))
     return

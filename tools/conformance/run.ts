@@ -7,6 +7,9 @@ import { receiverAt } from '../../clients/cli/api/receiver.ts'
 import type { Target } from '../../clients/cli/api/target.ts'
 import { type Check, type Need, Unmet, type World } from './check.ts'
 
+/** A call as the report shows it: its status is that of HTTP, or the name of a gRPC status. */
+export type ShownExchange = Omit<Exchange, 'status'> & { status: number | string }
+
 /** What came of a check. */
 export type Result = {
   name: string
@@ -15,7 +18,7 @@ export type Result = {
   /** Why it failed or was skipped. */
   reason?: string
   durationMs: number
-  exchanges: Exchange[]
+  exchanges: ShownExchange[]
   /** The last answer of a check that failed, its secrets masked. */
   lastAnswer?: string
 }

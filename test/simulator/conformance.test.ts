@@ -1,0 +1,127 @@
+// The simulator passes the conformance kit for back ends, and the kit finds each defect that is planted before it.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { runCommandLine } from '../../clients/cli/main.ts'
+import { backendChecks } from '../../tools/conformance/backend/checks.ts'
+import { readOutcomeMap } from '../../tools/conformance/backend/outcome-map.ts'
+import { runBackendChecks } from '../../tools/conformance/backend/run.ts'
+import { blocksOf } from '../docs/pages.ts'
+import { serveHttp, type TestHttpServer } from '../support/http-server.ts'
+import { defectsOf, inRounds } from './conformance-defects.ts'
+import { pagesOrigin, startProxiedSimulator, temporaryFolder } from './conformance-harness.ts'
+
+const mapFile = join(import.meta.dirname, '../../connectors/simulator/conformance.json')
+const folder = temporaryFolder()
+const secrets = join(folder.path, 'secrets')
+
+/** The commands of docs/connectors.md. */
+const [prepare = '', check = ''] = blocksOf('docs/connectors.md')
+  .flatMap(({ code }) => code.split('\n'))
+  .filter((line) => line.startsWith('npx payweave conformance backend'))
+  .map((line) => line.replace(/ +#.*/, '').replace('npx payweave conformance backend ', ''))
+
+/** Runs the command; the words of one text stand apart by blanks. */
+async function payweave(line: string) {
+  let text = ''
+  const stdout = new Writable({
+    write(chunk, _encoding, done) {
+      text += String(chunk)
+      done()
+    },
+  })
+  const words = `conformance backend ${line}`.split(' ')
+  const code = await runCommandLine(words, {
+    env: {},
+    stdout,
+    stderr: stdout,
+  })
+  return { code, text }
+}
+
+let simulator: Awaited<ReturnType<typeof startProxiedSimulator>>
+let openForm: TestHttpServer
+beforeAll(async () => {
+  await payweave(prepare.replace('--secrets secrets', `--secrets ${secrets}`))
+  simulator = await startProxiedSimulator(secrets)
+  openForm = await serveHttp((_request, response) => void response.end('<form></form>'))
+})
+afterAll(async () => {
+  await simulator.stop()
+  openForm.close()
+  folder.remove()
+})
+
+it('there are more than forty checks, each with a name of its own and a rule in a sentence', () => {
+  expect(backendChecks.length).toBeGreaterThan(40)
+  expect(new Set(backendChecks.map(({ name }) => name)).size).toBe(backendChecks.length)
+  for (const { name, rule } of backendChecks) {
+    expect(name).toMatch(/^[a-z]+(\/[a-z0-9-]+)+$/)
+    expect(rule, name).toMatch(/^[A-Z].{15,}\.$/s)
+  }
+})
+
+it('the simulator keeps every rule that its map can show, and the report says so', async () => {
+  const report = join(folder.path, 'report')
+  const { payments, accounts, institution } = simulator.ports
+  const { code, text } = await payweave(
+    check
+      .replace('http://127.0.0.1:7110', simulator.url)
+      .replace('--secrets secrets', `--secrets ${secrets}`)
+      .replace('connectors/simulator/conformance.json', mapFile)
+      .replace('--report report', `--report ${report} --at-once 16`) +
+      ` --pages ${pagesOrigin} --executions ${simulator.executionsUrl}` +
+      ` --payments-port ${payments} --accounts-port ${accounts} --institution-port ${institution}`,
+  )
+  const document = JSON.parse(readFileSync(join(report, 'conformance.json'), 'utf8'))
+  const results = document.checks as { name: string; result: string; reason?: string }[]
+  const named = (wanted: string) => results.filter(({ result }) => result === wanted)
+  expect(named('failed'), text).toEqual([])
+  // What the simulator cannot do: its wallets answer at once, its payouts and refunds always complete.
+  expect(named('skipped').map(({ name }) => name)).toEqual([
+    'wallets/processing',
+    'payouts/failed',
+    'refunds/failed',
+  ])
+  expect(code).toBe(0)
+  expect(document.passed).toBe(backendChecks.length - 3)
+  expect(readFileSync(join(report, 'conformance.html'), 'utf8')).toContain('0 failed')
+})
+
+it('each planted defect is found, by the check that names its rule', async () => {
+  const map = readOutcomeMap(mapFile)
+  const defects = defectsOf(openForm.baseUrl)
+  expect(defects.length).toBeGreaterThanOrEqual(10)
+  for (const round of inRounds(defects)) {
+    simulator.plant(Object.assign({}, ...round.map(({ defect }) => defect)))
+    const outcomeWithinMs = round[0]?.isSilence === true ? 2_500 : map.outcome_within_ms
+    const results = await runBackendChecks(
+      {
+        url: simulator.proxyUrl,
+        audience: 'simulator',
+        secrets,
+        map: { ...map, outcome_within_ms: outcomeWithinMs, settle_ms: 1_000 },
+        host: '127.0.0.1',
+        ports: simulator.ports,
+        pagesOrigin,
+        executionsUrl: simulator.executionsUrl,
+      },
+      backendChecks.filter(({ name }) => round.some(({ foundBy }) => foundBy === name)),
+      { atOnce: round.length, signal: new AbortController().signal },
+    )
+    for (const { what, foundBy, says } of round) {
+      const found = results.find(({ name }) => name === foundBy)
+      const reason = expect.stringMatching(says)
+      expect(found, what).toMatchObject({ result: 'failed', reason })
+    }
+  }
+})
+
+it('a map with an outcome that does not exist is refused, and nothing is sent', async () => {
+  const { code, text } = await payweave(
+    `--url ${simulator.url} --secrets ${secrets} --map ${join(import.meta.dirname, '../../package.json')}`,
+  )
+  expect(code).toBe(2)
+  expect(text).toContain('package.json')
+})

@@ -1,0 +1,65 @@
+// Checks of credentials: a back end serves Payweave's processes only, each in its own services.
+
+import { randomUUID } from 'node:crypto'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import type { RpcStatus } from '#core/errors/errors.ts'
+import { bearerIdentity, type Identity, openIdentity } from '#platform/rpc/auth/identity.ts'
+import { writeIdentities } from '#platform/rpc/auth/trust.ts'
+import { type BackendCheck, backendGroup, demandStatus, type World } from './check.ts'
+
+const access = backendGroup('access')
+
+export const accessChecks: readonly BackendCheck[] = [
+  access(
+    'no-token',
+    'A call whose credential is no token is refused with UNAUTHENTICATED.',
+    [],
+    (world) => demandRefused(world, bearerIdentity('not-a-token'), 'unauthenticated'),
+  ),
+  access(
+    'other-audience',
+    'A token for another process is refused with UNAUTHENTICATED.',
+    [],
+    (world) => {
+      const { authorization } = world.identityOf('payments')
+      return demandRefused(
+        world,
+        { authorization: () => authorization('somebody-else') },
+        'unauthenticated',
+      )
+    },
+  ),
+  access(
+    'foreign-key',
+    'A token that an unknown key has signed is refused with UNAUTHENTICATED.',
+    [],
+    async (world) => {
+      const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'payweave-conformance-'))
+      try {
+        writeIdentities(folder, ['payments'])
+        const dir = path.join(folder, 'payments')
+        const foreign = openIdentity({ name: 'payments', dir, log: { warn: () => undefined } })
+        await demandRefused(world, foreign, 'unauthenticated')
+      } finally {
+        fs.rmSync(folder, { recursive: true })
+      }
+    },
+  ),
+  access(
+    'other-process',
+    'A process that does not use a service may not call it: PERMISSION_DENIED.',
+    [],
+    (world) => demandRefused(world, world.identityOf('quotes'), 'permission_denied'),
+  ),
+]
+
+function demandRefused(
+  world: World,
+  identity: Pick<Identity, 'authorization'>,
+  status: RpcStatus,
+): Promise<void> {
+  const call = world.chargesAs(identity).getAttempt({ attemptId: randomUUID() })
+  return demandStatus(call, status, 'the call')
+}

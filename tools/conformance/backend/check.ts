@@ -1,0 +1,201 @@
+// The type of a check of a back end, what it works with, and what several checks share.
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Client, ConnectError } from '@connectrpc/connect'
+import { Failure, type RpcStatus, reasons } from '#core/errors/errors.ts'
+import type { BillerService } from '#gen/payweave/backend/v1/billers_pb.js'
+import { ChargeChannel, type ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
+import type { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
+import type { RateService } from '#gen/payweave/backend/v1/rates_pb.js'
+import type { ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
+import type { TransferService } from '#gen/payweave/backend/v1/transfers_pb.js'
+import type { Identity } from '#platform/rpc/auth/identity.ts'
+import { statusName } from '#platform/rpc/errors.ts'
+import { eventually } from '../../../clients/cli/api/eventually.ts'
+import { demand, Unmet } from '../check.ts'
+import type { OutcomeMap, OutcomeName, Outcomes } from './outcome-map.ts'
+import type { GotReport, Reports } from './reports.ts'
+
+/** The clients of a back end's services, each with the identity of the process that calls it. */
+export type BackendClients = {
+  charges: Client<typeof ChargeService>
+  payouts: Client<typeof PayoutService>
+  reviews: Client<typeof ReviewService>
+  transfers: Client<typeof TransferService>
+  bills: Client<typeof BillerService>
+  rates: Client<typeof RateService>
+}
+
+/** What a check works with. */
+export type World = BackendClients & {
+  map: OutcomeMap
+  /** The test values of an outcome that the check needs. */
+  outcome<N extends OutcomeName>(name: N): Outcomes[N]
+  reports: Reports
+  /** Clients whose calls carry other credentials. */
+  chargesAs(identity: Pick<Identity, 'authorization'>): Client<typeof ChargeService>
+  identityOf(process: string): Pick<Identity, 'authorization'>
+  /** Origin of the pages that show card forms. */
+  pagesOrigin: string
+  /** Where the back end shows what it executed; undefined when nobody said. */
+  executionsUrl: string | undefined
+  signal: AbortSignal
+}
+
+/** One rule of `payweave.backend.v1`, and what shows that a back end keeps it. */
+export type BackendCheck = {
+  /** Group and name, as `--only` takes them. */
+  name: string
+  /** The rule, in words. */
+  rule: string
+  /** Outcomes that the back end must be able to produce. */
+  needs: readonly OutcomeName[]
+  run(world: World): Promise<void>
+}
+
+/** Makes the checks of one group. */
+export function backendGroup(group: string) {
+  return (
+    name: string,
+    rule: string,
+    needs: readonly OutcomeName[],
+    run: (world: World) => Promise<void>,
+  ): BackendCheck => ({ name: `${group}/${name}`, rule, needs, run })
+}
+
+/** A new reference whose reports are accepted. */
+export function newReference({ reports }: World): string {
+  const id = randomUUID()
+  reports.expect(id)
+  return id
+}
+
+/** The amount that is paid, refunded and paid out. */
+export function amountOf({ map }: World) {
+  return { currency: map.currency, minorUnits: BigInt(map.amount_minor_units) }
+}
+
+/** A charge of a payer, to announce. */
+export function newCharge(world: World, payer: { mobile_number: string }) {
+  const inAnHour = Math.floor(Date.now() / 1_000) + 3_600
+  return {
+    chargeId: newReference(world),
+    amount: amountOf(world),
+    mobileNumber: payer.mobile_number,
+    channel: ChargeChannel.PAYMENT_LINK,
+    businessName: 'Conformance',
+    cashCode: '',
+    expireTime: { seconds: BigInt(inAnHour), nanos: 0 },
+  }
+}
+
+/** Announces one charge and returns its reference. */
+export async function announce(world: World, payer: { mobile_number: string }): Promise<string> {
+  const charge = newCharge(world, payer)
+  await world.charges.announceCharges({ charges: [charge] })
+  return charge.chargeId
+}
+
+/** Waits until `ask` returns something, as long as an outcome may take. */
+export async function within<T>(
+  { map, signal }: World,
+  what: string,
+  ask: () => T | undefined | Promise<T | undefined>,
+): Promise<T> {
+  const withinMs = map.outcome_within_ms
+  try {
+    return await eventually(what, async () => await ask(), { withinMs, signal })
+  } catch (error) {
+    if (signal.aborted || error instanceof Failure) throw error
+    throw new Unmet(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** Waits until a report with this outcome was accepted, then as long as one that contradicts it may take. */
+export async function reported(world: World, id: string, outcome: string): Promise<GotReport> {
+  const isIt = (report: GotReport) => report.accepted && report.outcome === outcome
+  const found = await within(world, `no report ${outcome} about ${id}`, () =>
+    world.reports.of(id).find(isIt),
+  )
+  await delay(world.map.settle_ms, undefined, { signal: world.signal })
+  demandCoherent(world.reports.of(id))
+  return found
+}
+
+const isFinal = ({ outcome }: GotReport) => outcome !== 'PROCESSING'
+
+/** Fails when reports about one reference contradict each other, or the money moved twice. */
+export function demandCoherent(reports: readonly GotReport[]): void {
+  const attempts = Map.groupBy(reports, ({ attemptId }) => attemptId)
+  for (const [attemptId, own] of attempts) {
+    const finals = [...new Set(own.filter(isFinal).map(({ outcome }) => outcome))]
+    const what = attemptId === '' ? 'it' : `attempt ${attemptId}`
+    demand(finals.length < 2, `${what} was reported with two outcomes: ${finals.join(', ')}`)
+    const firstFinal = own.findIndex(isFinal)
+    const firstProcessing = own.findIndex((report) => !isFinal(report))
+    demand(
+      firstFinal < 0 || firstProcessing < firstFinal,
+      `${what} was first reported PROCESSING after its final outcome`,
+    )
+  }
+  const paid = [...attempts.values()].filter((own) => own.some(({ outcome }) => outcome === 'PAID'))
+  demand(paid.length < 2, `the charge was paid ${paid.length} times, by different attempts`)
+}
+
+/** The gRPC status that a call ended with; "ok" when it was answered. */
+export async function statusOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call
+    return 'ok'
+  } catch (error) {
+    return statusOfError(error)
+  }
+}
+
+/** The gRPC status of what a client rejected with: the code that was sent, or the one of the reason. */
+export function statusOfError(error: unknown): string {
+  if (!(error instanceof Failure)) return 'internal'
+  if (error.cause instanceof ConnectError) return statusName(error.cause.code)
+  return reasons[error.reason].rpc
+}
+
+/** Fails unless the call is refused with this gRPC status. */
+export async function demandStatus(
+  call: Promise<unknown>,
+  status: RpcStatus,
+  what: string,
+): Promise<void> {
+  const found = await statusOf(call)
+  demand(found === status, `${what}: answered ${found}, not ${status}`)
+}
+
+/** What the back end shows of what it executed; fails when that cannot be read. */
+async function executionsOf(url: string, kind: string, id: string) {
+  const place = url.replace('{kind}', kind).replace('{id}', id)
+  const response = await fetch(place, { signal: AbortSignal.timeout(10_000) })
+  demand(response.ok, `the executions answered ${response.status}`)
+  const { executions } = (await response.json()) as {
+    executions: { amount: string; currency: string }[]
+  }
+  return executions
+}
+
+/** Fails unless the back end executed a reference exactly so often, with this amount; does nothing without its log. */
+export async function demandExecuted(
+  { executionsUrl }: World,
+  kind: 'bill' | 'transfer',
+  id: string,
+  times: number,
+  amount: { amount: string; currency: string },
+): Promise<void> {
+  if (executionsUrl === undefined) return
+  const found = await executionsOf(executionsUrl, kind, id)
+  demand(found.length === times, `${kind} ${id} was executed ${found.length} times, not ${times}`)
+  for (const execution of found) {
+    const isAsOrdered = execution.amount === amount.amount && execution.currency === amount.currency
+    demand(
+      isAsOrdered,
+      `${kind} ${id} was executed with ${execution.amount} ${execution.currency}, not ${amount.amount} ${amount.currency}`,
+    )
+  }
+}

@@ -1,0 +1,85 @@
+// Checks of money that is sent out: payouts and refunds.
+import { demand } from '../check.ts'
+import {
+  amountOf,
+  type BackendCheck,
+  backendGroup,
+  demandStatus,
+  newReference,
+  reported,
+  type World,
+} from './check.ts'
+import { paidCharge } from './wallet-checks.ts'
+
+const payout = backendGroup('payouts')
+const refund = backendGroup('refunds')
+
+export const payoutChecks: readonly BackendCheck[] = [
+  payout(
+    'completed',
+    'A payout is reported COMPLETED; repeating the call changes nothing.',
+    ['payout.completed'],
+    (world) => payOut(world, 'payout.completed', 'COMPLETED'),
+  ),
+  payout(
+    'failed',
+    'A payout that is rejected permanently is reported FAILED.',
+    ['payout.failed'],
+    (world) => payOut(world, 'payout.failed', 'FAILED'),
+  ),
+  payout(
+    'malformed',
+    'A payout of zero, or in a currency that does not exist, is refused.',
+    ['payout.completed'],
+    async (world) => {
+      const { mobile_number: mobileNumber } = world.outcome('payout.completed')
+      const payoutId = newReference(world)
+      const amount = amountOf(world)
+      for (const wrong of [{ minorUnits: 0n }, { currency: 'ZZZ' }]) {
+        const call = { payoutId, mobileNumber, amount: { ...amount, ...wrong } }
+        await demandStatus(world.payouts.createPayout(call), 'invalid_argument', 'a bad amount')
+      }
+      demand(world.reports.of(payoutId).length === 0, 'a refused payout was reported')
+    },
+  ),
+  refund(
+    'completed',
+    'A refund is reported COMPLETED; repeating the call changes nothing.',
+    ['refund.completed'],
+    (world) => payBack(world, 'refund.completed', 'COMPLETED'),
+  ),
+  refund(
+    'failed',
+    'A refund that is rejected permanently is reported FAILED.',
+    ['refund.failed'],
+    (world) => payBack(world, 'refund.failed', 'FAILED'),
+  ),
+]
+
+async function payOut(
+  world: World,
+  outcome: 'payout.completed' | 'payout.failed',
+  reportedAs: string,
+): Promise<void> {
+  const { mobile_number: mobileNumber } = world.outcome(outcome)
+  const call = { payoutId: newReference(world), amount: amountOf(world), mobileNumber }
+  await Promise.all([world.payouts.createPayout(call), world.payouts.createPayout(call)])
+  await reported(world, call.payoutId, reportedAs)
+  await world.payouts.createPayout(call)
+  await reported(world, call.payoutId, reportedAs)
+}
+
+async function payBack(
+  world: World,
+  outcome: 'refund.completed' | 'refund.failed',
+  reportedAs: string,
+): Promise<void> {
+  const minorUnits = BigInt(world.outcome(outcome).minor_units)
+  const chargeId = await paidCharge(world)
+  const amount = { currency: world.map.currency, minorUnits }
+  const call = { refundId: newReference(world), chargeId, amount }
+  await Promise.all([world.payouts.createRefund(call), world.payouts.createRefund(call)])
+  await reported(world, call.refundId, reportedAs)
+  await world.payouts.createRefund(call)
+  await reported(world, call.refundId, reportedAs)
+}

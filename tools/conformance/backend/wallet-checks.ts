@@ -1,0 +1,164 @@
+// Checks of attempts to pay with a wallet: outcomes, repeats, enquiries, time-outs.
+import { randomUUID } from 'node:crypto'
+import { AttemptOutcome } from '#gen/payweave/backend/v1/charges_pb.js'
+import { demand } from '../check.ts'
+import {
+  announce,
+  type BackendCheck,
+  backendGroup,
+  demandStatus,
+  reported,
+  type World,
+  within,
+} from './check.ts'
+
+const wallet = backendGroup('wallets')
+const { PAID, REFUSED, PROCESSING, UNSPECIFIED } = AttemptOutcome
+type Payer = { mobile_number: string; pin: string }
+
+export const walletChecks: readonly BackendCheck[] = [
+  wallet(
+    'paid',
+    'A wallet that pays is answered PAID, and an enquiry says the same.',
+    ['wallet.paid'],
+    (world) => demandOutcome(world, world.outcome('wallet.paid'), PAID),
+  ),
+  wallet(
+    'refused',
+    'A wallet that refuses is answered REFUSED, and an enquiry says the same.',
+    ['wallet.refused'],
+    (world) => demandOutcome(world, world.outcome('wallet.refused'), REFUSED),
+  ),
+  wallet(
+    'processing',
+    'An attempt that is answered PROCESSING is reported with its outcome, and an enquiry then says the same.',
+    ['wallet.processing'],
+    async (world) => {
+      const { chargeId, attemptId, outcome } = await attempt(
+        world,
+        world.outcome('wallet.processing'),
+      )
+      demandIs(outcome, PROCESSING, 'the attempt')
+      const found = await reported(world, chargeId, 'PAID')
+      demand(
+        found.attemptId === attemptId,
+        `the report names attempt ${found.attemptId}, not ${attemptId}`,
+      )
+      demandIs((await world.charges.getAttempt({ attemptId })).outcome, PAID, 'the enquiry')
+    },
+  ),
+  wallet(
+    'repeated',
+    'An attempt is executed once: repeats, also concurrent ones, return its outcome.',
+    ['wallet.paid'],
+    async (world) => {
+      const payer = world.outcome('wallet.paid')
+      const chargeId = await announce(world, payer)
+      const call = { chargeId, attemptId: randomUUID(), pin: payer.pin }
+      const answers = await Promise.all(
+        Array.from({ length: 4 }, () => world.charges.payWithWallet(call)),
+      )
+      answers.push(await world.charges.payWithWallet(call))
+      for (const { outcome } of answers) {
+        demand(
+          outcome === PAID || outcome === PROCESSING,
+          `a repeat was answered ${nameOf(outcome)}, not PAID`,
+        )
+      }
+      demandIs(await settled(world, call.attemptId), PAID, 'the enquiry')
+    },
+  ),
+  wallet('paid-once', 'A paid charge cannot be paid again.', ['wallet.paid'], async (world) => {
+    const payer = world.outcome('wallet.paid')
+    const { chargeId, attemptId } = await attempt(world, payer)
+    demandIs(await settled(world, attemptId), PAID, 'the first attempt')
+    const second = { chargeId, attemptId: randomUUID(), pin: payer.pin }
+    demandIs((await world.charges.payWithWallet(second)).outcome, REFUSED, 'a second attempt')
+  }),
+  wallet(
+    'unknown-is-final',
+    'An attempt that an enquiry has called unknown is never executed.',
+    ['wallet.paid'],
+    async (world) => {
+      const payer = world.outcome('wallet.paid')
+      const chargeId = await announce(world, payer)
+      const attemptId = randomUUID()
+      demandIs((await world.charges.getAttempt({ attemptId })).outcome, UNSPECIFIED, 'the enquiry')
+      const { outcome } = await world.charges.payWithWallet({ chargeId, attemptId, pin: payer.pin })
+      demandIs(outcome, REFUSED, 'the attempt')
+      demandIs(
+        (await world.charges.getAttempt({ attemptId })).outcome,
+        UNSPECIFIED,
+        'the next enquiry',
+      )
+    },
+  ),
+  wallet(
+    'timed-out',
+    'After a call that was given up, enquiry and repeat agree on what became of the attempt.',
+    ['wallet.paid'],
+    async (world) => {
+      const payer = world.outcome('wallet.paid')
+      const chargeId = await announce(world, payer)
+      const call = { chargeId, attemptId: randomUUID(), pin: payer.pin }
+      const givenUp = new AbortController()
+      const answer = world.charges.payWithWallet(call, { signal: givenUp.signal })
+      setImmediate(() => givenUp.abort())
+      await answer.catch(() => undefined)
+      const known = await settled(world, call.attemptId)
+      const { outcome } = await world.charges.payWithWallet(call)
+      demandIs(outcome, known === PAID ? PAID : REFUSED, `the repeat, after ${nameOf(known)},`)
+      demandIs((await world.charges.getAttempt(call)).outcome, known, 'the last enquiry')
+    },
+  ),
+  wallet(
+    'unknown-charge',
+    'An attempt on a charge that was never announced is refused with NOT_FOUND.',
+    ['wallet.paid'],
+    async (world) => {
+      const { pin } = world.outcome('wallet.paid')
+      const call = { chargeId: randomUUID(), attemptId: randomUUID(), pin }
+      await demandStatus(world.charges.payWithWallet(call), 'not_found', 'an unknown charge')
+    },
+  ),
+]
+
+async function attempt(world: World, payer: Payer) {
+  const chargeId = await announce(world, payer)
+  const attemptId = randomUUID()
+  const { outcome } = await world.charges.payWithWallet({ chargeId, attemptId, pin: payer.pin })
+  return { chargeId, attemptId, outcome }
+}
+
+async function demandOutcome(world: World, payer: Payer, wanted: AttemptOutcome): Promise<void> {
+  const { attemptId, outcome } = await attempt(world, payer)
+  demandIs(outcome, wanted, 'the attempt')
+  demandIs((await world.charges.getAttempt({ attemptId })).outcome, wanted, 'the enquiry')
+}
+
+/** Enquires until the attempt is no longer in progress. */
+function settled(world: World, attemptId: string): Promise<AttemptOutcome> {
+  return within(world, `attempt ${attemptId} has no outcome`, async () => {
+    const { outcome } = await world.charges.getAttempt({ attemptId })
+    return outcome === PROCESSING ? undefined : outcome
+  })
+}
+
+/** A charge that is paid, by wallet if the back end has one that pays. */
+export async function paidCharge(world: World): Promise<string> {
+  if (world.map.outcomes['wallet.paid'] === undefined) {
+    const id = await announce(world, world.outcome('charge.paid'))
+    await reported(world, id, 'PAID')
+    return id
+  }
+  const { chargeId, attemptId, outcome } = await attempt(world, world.outcome('wallet.paid'))
+  const known = outcome === PROCESSING ? await settled(world, attemptId) : outcome
+  demandIs(known, PAID, 'the charge to refund')
+  return chargeId
+}
+
+const nameOf = (outcome: AttemptOutcome) => AttemptOutcome[outcome] ?? String(outcome)
+
+function demandIs(outcome: AttemptOutcome, wanted: AttemptOutcome, what: string): void {
+  demand(outcome === wanted, `${what} was answered ${nameOf(outcome)}, not ${nameOf(wanted)}`)
+}
