@@ -1,10 +1,11 @@
 // What the developers of a merchant need: keys, which are shown once, addresses that may call, and grants.
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { invalid } from '#core/errors/errors.ts'
 import { randomId } from '#core/identity/id.ts'
 import type { Grant, IssuedKey, Merchant } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
 import type { ProjectWork, Worker } from '../http/work.ts'
-import { type Cell, code, type Form, type Section, text } from '../pages/blocks.ts'
+import { type Cell, code, type Field, type Form, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { merchantsOf } from './merchants.ts'
 
@@ -39,6 +40,24 @@ export function registerDevelopers(app: FastifyInstance, options: Options): void
       return sendKey(work, 'API key', issued.keyId, issued.apiKey)
     }),
   )
+  app.post(
+    `${path}/subscription-keys/revoke`,
+    worker.projectPage((work) => revoke(work, clients.access.revokeSubscriptionKey)),
+  )
+  app.post(
+    `${path}/api-keys/revoke`,
+    worker.projectPage((work) => revoke(work, clients.access.revokeApiKey)),
+  )
+}
+
+type Revoke = (key: { projectId: string; keyId: string }) => Promise<unknown>
+
+/** Revokes a key, once its person has said that they mean it. */
+async function revoke({ reply, project, form }: ProjectWork, call: Revoke): Promise<FastifyReply> {
+  if (form.get('confirmed') !== 'on') throw invalid('confirmed', 'must be ticked')
+  const { projectId } = project
+  await call({ projectId, keyId: form.get('key_id') ?? '' })
+  return reply.redirect(`/projects/${projectId}/developers?said=revoked`, 303)
 }
 
 /** A key on the only page that ever shows it. */
@@ -95,9 +114,14 @@ function subscriptionSection(work: ProjectWork, keys: IssuedKey[]): Section {
     heading: 'Subscription keys',
     note: 'Every request names the project by one. Two may be active, so that you can rotate: issue, deploy, revoke.',
     table: {
-      head: ['Key id', 'Issued', 'State'],
+      head: ['Key id', 'Issued', 'State', 'Revoke'],
       empty: 'None: no request of the project is accepted.',
-      rows: keys.map((key) => [code(key.keyId), { at: key.issueTime }, stateOf(key)]),
+      rows: keys.map((key) => [
+        code(key.keyId),
+        { at: key.issueTime },
+        stateOf(key),
+        revokeCell(key, base, work.may('payweave.accounts.v1.AccessService/RevokeSubscriptionKey')),
+      ]),
     },
     forms: work.may('payweave.accounts.v1.AccessService/IssueSubscriptionKey') ? [issue] : [],
     rpc: 'payweave.accounts.v1.AccessService/ListSubscriptionKeys',
@@ -129,13 +153,14 @@ function apiSection(work: ProjectWork, merchants: Merchant[], keys: IssuedKey[])
     heading: 'API keys',
     note: 'A payment belongs to the merchant of its API key.',
     table: {
-      head: ['Key id', 'Merchant', 'Issued', 'State'],
+      head: ['Key id', 'Merchant', 'Issued', 'State', 'Revoke'],
       empty: 'None yet.',
       rows: keys.map((key) => [
         code(key.keyId),
         text(nameOf(key.merchantId)),
         { at: key.issueTime },
         stateOf(key),
+        revokeCell(key, base, work.may('payweave.accounts.v1.AccessService/RevokeApiKey')),
       ]),
     },
     forms: work.may('payweave.accounts.v1.AccessService/IssueApiKey') ? [issue] : [],
@@ -145,6 +170,25 @@ function apiSection(work: ProjectWork, merchants: Merchant[], keys: IssuedKey[])
 
 function stateOf({ revokeTime }: IssuedKey): Cell {
   return { state: revokeTime === undefined ? 'active' : 'revoked' }
+}
+
+function revokeCell({ keyId, revokeTime }: IssuedKey, base: string, mayRevoke: boolean): Cell {
+  if (revokeTime !== undefined) return { at: revokeTime }
+  if (!mayRevoke) return text('')
+  const confirmed: Field = {
+    label: 'Calls with it may stop',
+    name: 'confirmed',
+    type: 'checkbox',
+    isRequired: true,
+  }
+  const form: Form = {
+    action: `${base}/revoke`,
+    button: 'Revoke',
+    isDangerous: true,
+    hidden: { key_id: keyId },
+    fields: [confirmed],
+  }
+  return { forms: [form] }
 }
 
 function addressSection(allowed: string[]): Section {

@@ -77,12 +77,13 @@ export function newPeers(texts: Texts = evilTexts) {
       return { merchants: [{ merchantId, projectId, businessName: merchantName }] }
     },
     listSubscriptionKeys({ projectId }) {
-      of(projectId)
-      return { keys: [{ keyId: randomUUID(), issueTime: time, revokeTime: time }] }
+      const { keyId } = of(projectId)
+      const old = { keyId: randomUUID(), issueTime: time, revokeTime: time }
+      return { keys: [{ keyId, issueTime: time }, old] }
     },
     listApiKeys({ projectId }) {
-      const { payment } = of(projectId)
-      return { keys: [{ keyId: randomUUID(), merchantId: payment.merchantId, issueTime: time }] }
+      const { payment, keyId } = of(projectId)
+      return { keys: [{ keyId, merchantId: payment.merchantId, issueTime: time }] }
     },
     listGrants({ projectId }) {
       const grant = {
@@ -99,6 +100,16 @@ export function newPeers(texts: Texts = evilTexts) {
     issueApiKey({ projectId }) {
       seen('IssueApiKey')
       return { keyId: randomUUID(), apiKey: of(projectId).secret }
+    },
+    revokeSubscriptionKey({ keyId, projectId }) {
+      seen('RevokeSubscriptionKey')
+      if (keyId !== of(projectId).keyId) throw new Failure('KEY_NOT_FOUND', 'no such key')
+      return {}
+    },
+    revokeApiKey({ keyId, projectId }) {
+      seen('RevokeApiKey')
+      if (keyId !== of(projectId).keyId) throw new Failure('KEY_NOT_FOUND', 'no such key')
+      return {}
     },
     listAudit({ projectId }) {
       seen('ListAudit')
@@ -304,7 +315,8 @@ function newProject(name: string, texts: Texts) {
     createTime: time,
   })
   const named = { name: `${name} ${texts.name}`, merchantName: texts.name, secret: randomUUID() }
-  return { projectId, ...named, payment, delivery, job }
+  const keyId = randomUUID()
+  return { projectId, ...named, keyId, payment, delivery, job }
 }
 
 function shown({ projectId, name }: Project) {

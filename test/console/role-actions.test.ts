@@ -32,7 +32,7 @@ const ofCatalogue = {
 
 /** Actions of pages: where, what the page shows for them, and the RPC that they end in. */
 function actions(): Action[] {
-  const { projectId, payment, delivery, job } = harness.peers.projects.demo
+  const { projectId, keyId, payment, delivery, job } = harness.peers.projects.demo
   const { staff } = harness.peers
   const base = `/projects/${projectId}`
   const requestId = randomUUID()
@@ -68,6 +68,18 @@ function actions(): Action[] {
       needs: 'payweave.accounts.v1.AccessService/ListApiKeys',
       fields: { request_id: requestId, merchant_id: payment.merchantId },
       answers: 200,
+    })),
+    ...[
+      {
+        post: 'subscription-keys/revoke',
+        rpc: 'payweave.accounts.v1.AccessService/RevokeSubscriptionKey',
+      },
+      { post: 'api-keys/revoke', rpc: 'payweave.accounts.v1.AccessService/RevokeApiKey' },
+    ].map((action) => ({
+      ...action,
+      page: `${base}/developers`,
+      needs: 'payweave.accounts.v1.AccessService/ListApiKeys',
+      fields: { key_id: keyId, confirmed: 'on' },
     })),
     {
       page: '/inbox',

@@ -60,6 +60,8 @@ describe('a person of one project', () => {
         `payments/${other.payment.paymentId}/cancel`,
         'developers/subscription-keys',
         'developers/api-keys',
+        'developers/subscription-keys/revoke',
+        'developers/api-keys/revoke',
         `payments/${other.payment.paymentId}/refund`,
         `pushes/${other.delivery.deliveryId}/resend`,
         `pushes/replays/${other.job.jobId}/cancel`,
@@ -96,6 +98,18 @@ describe('a person of one project', () => {
       }
     }
   })
+})
+
+it('a key of another project cannot be revoked, nor any without a tick', async () => {
+  const { demo, other } = harness.peers.projects
+  const browser = await harness.signedIn('abena')
+  for (const kind of ['subscription-keys', 'api-keys']) {
+    const path = `/projects/${demo.projectId}/developers/${kind}/revoke`
+    const post = async (fields: Record<string, string>) => (await browser.post(path, fields)).status
+    expect(await post({ key_id: other.keyId, confirmed: 'on' })).toBe(404)
+    expect(await post({ key_id: demo.keyId })).toBe(400)
+    expect(await post({ key_id: demo.keyId, confirmed: 'on' })).toBe(303)
+  }
 })
 
 it('a merchant of another project is not found by its id, nor is its payment by that of its own', async () => {

@@ -60,6 +60,11 @@ export const permissions = {
     'administrator',
   ],
   'payweave.accounts.v1.AccessService/IssueApiKey': ['merchant_developer', 'administrator'],
+  'payweave.accounts.v1.AccessService/RevokeSubscriptionKey': [
+    'merchant_developer',
+    ...accessStaff,
+  ],
+  'payweave.accounts.v1.AccessService/RevokeApiKey': ['merchant_developer', ...accessStaff],
   'payweave.accounts.v1.AccessService/UpdateProjectAccess': accessStaff,
   'payweave.accounts.v1.AccessService/ListGrants': ['merchant_developer', ...accessStaff],
   'payweave.accounts.v1.AccessService/GrantEndpoints': ['administrator'],

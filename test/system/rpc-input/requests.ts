@@ -90,7 +90,7 @@ function access({ projectId, merchantId, institutionId, subscriptionKey, apiKey 
       },
     ],
     issueSubscriptionKey: [{ projectId: randomUUID(), requestId: randomUUID() }],
-    revokeSubscriptionKey: [{ keyId: randomUUID() }],
+    revokeSubscriptionKey: [{ keyId: randomUUID(), projectId }],
     createMerchant: [
       {
         projectId,
@@ -100,7 +100,7 @@ function access({ projectId, merchantId, institutionId, subscriptionKey, apiKey 
       },
     ],
     issueApiKey: [{ projectId, merchantId: randomUUID(), requestId: randomUUID() }],
-    revokeApiKey: [{ keyId: randomUUID() }],
+    revokeApiKey: [{ keyId: randomUUID(), projectId }],
     createInstitution: [
       {
         name: `Sweep ${randomUUID()}`,

@@ -553,6 +553,13 @@ export declare type RevokeSubscriptionKeyRequest = Message<"payweave.accounts.v1
    * @generated from field: string key_id = 1;
    */
   keyId: string;
+
+  /**
+   * UUID of the project: a key of another one is unknown. Empty: the project of the credential, or any without one.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
 };
 
 /**
@@ -807,6 +814,13 @@ export declare type RevokeApiKeyRequest = Message<"payweave.accounts.v1.RevokeAp
    * @generated from field: string key_id = 1;
    */
   keyId: string;
+
+  /**
+   * UUID of the project: a key of another one is unknown. Empty: the project of the credential, or any without one.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
 };
 
 /**

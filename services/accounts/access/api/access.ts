@@ -1,9 +1,10 @@
 // Maps payweave.accounts.v1.AccessService to the domain and back.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import type { ServiceImpl } from '@connectrpc/connect'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { projectOf } from '#platform/rpc/auth/project.ts'
+import { currentContext } from '#platform/rpc/context.ts'
 import {
   type Administration,
   changeProjectAccess,
@@ -26,6 +27,7 @@ import { actor } from '../operations/change.ts'
 import { signingSecrets } from '../operations/institution-keys.ts'
 import { findBrandedMerchant, findLogo } from '../store/branding-store.ts'
 import { findGrant } from '../store/institution-store.ts'
+import type { KeyPlace } from '../store/key-store.ts'
 import { accessLists } from './lists.ts'
 import { environmentOf, wireProject } from './wire.ts'
 
@@ -137,8 +139,12 @@ function keyChanges(administration: Administration) {
       const { keyId, subscriptionKey, issuedAt } = issued
       return { keyId, subscriptionKey, issueTime: timestampFromDate(issuedAt) }
     },
-    async revokeSubscriptionKey({ keyId }) {
-      const revokedAt = await withdrawSubscriptionKey(administration, actor(), keyId)
+    async revokeSubscriptionKey(request, context) {
+      const revokedAt = await withdrawSubscriptionKey(
+        administration,
+        actor(),
+        keyPlace(request, context),
+      )
       return { revokeTime: timestampFromDate(revokedAt) }
     },
     async createMerchant({ requestId, projectId: requested, businessName, mobileNumber }, context) {
@@ -171,9 +177,18 @@ function keyChanges(administration: Administration) {
       const { keyId, apiKey, issuedAt } = issued
       return { keyId, apiKey, issueTime: timestampFromDate(issuedAt) }
     },
-    async revokeApiKey({ keyId }) {
-      const revokedAt = await withdrawApiKey(administration, actor(), keyId)
+    async revokeApiKey(request, context) {
+      const revokedAt = await withdrawApiKey(administration, actor(), keyPlace(request, context))
       return { revokeTime: timestampFromDate(revokedAt) }
     },
   } satisfies Partial<ServiceImpl<typeof AccessService>>
+}
+
+/** A key of the project that the request or the credential names; of any where neither does. */
+function keyPlace(
+  { keyId, projectId: requested }: { keyId: string; projectId: string },
+  context: HandlerContext,
+): KeyPlace {
+  const isOfAny = requested === '' && currentContext()?.caller?.projectId === undefined
+  return { keyId, projectId: isOfAny ? undefined : projectOf(context, requested) }
 }

@@ -143,7 +143,7 @@ describe('while the pepper rotates', () => {
     const pepper = testKeys()
     const revoked = await issued(pepper)
     const old = pepper().current.keyId
-    await withdrawSubscriptionKey(administrationWith(pepper), actor, revoked.keyId)
+    await withdrawSubscriptionKey(administrationWith(pepper), actor, revoked)
     pepper.rotate()
     expect(await use(revoked, pepper)).toBe('PW_INVALID_SUBSCRIPTION_KEY')
     const unknown = { ...revoked, subscriptionKey: newSubscriptionKey('sandbox') }

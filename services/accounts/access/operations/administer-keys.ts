@@ -9,6 +9,7 @@ import {
   countActiveKeys,
   insertApiKey,
   insertSubscriptionKey,
+  type KeyPlace,
   type RevokedKey,
   revokeApiKey,
   revokeSubscriptionKey,
@@ -44,11 +45,12 @@ async function revoke(
   administration: Administration,
   actor: Actor,
   action: string,
-  keyId: string,
-  statement: (tx: Queryable, keyId: string) => Promise<RevokedKey | undefined>,
+  place: KeyPlace,
+  statement: (tx: Queryable, place: KeyPlace) => Promise<RevokedKey | undefined>,
 ): Promise<Date> {
+  const { keyId } = place
   return change(administration, actor, async (tx) => {
-    const revoked = await statement(tx, keyId)
+    const revoked = await statement(tx, place)
     if (revoked === undefined) throw new Failure('KEY_NOT_FOUND', `no key ${keyId}`)
     const { projectId, revokedAt } = revoked
     return { action, targetId: keyId, projectId, result: revokedAt }
@@ -59,18 +61,18 @@ async function revoke(
 export async function withdrawSubscriptionKey(
   administration: Administration,
   actor: Actor,
-  keyId: string,
+  place: KeyPlace,
 ): Promise<Date> {
-  return revoke(administration, actor, 'revoke_subscription_key', keyId, revokeSubscriptionKey)
+  return revoke(administration, actor, 'revoke_subscription_key', place, revokeSubscriptionKey)
 }
 
 /** Revokes an API key; again: the first time stands. */
 export async function withdrawApiKey(
   administration: Administration,
   actor: Actor,
-  keyId: string,
+  place: KeyPlace,
 ): Promise<Date> {
-  return revoke(administration, actor, 'revoke_api_key', keyId, revokeApiKey)
+  return revoke(administration, actor, 'revoke_api_key', place, revokeApiKey)
 }
 
 /** Makes a merchant with its API key; the key itself is in this answer and nowhere else. */

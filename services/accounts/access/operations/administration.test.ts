@@ -11,7 +11,9 @@ import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/client/client.ts'
+import { runWithContext } from '#platform/rpc/context.ts'
 import { type RpcServer, serveRpc } from '#platform/rpc/server/server.ts'
+import { newTraceparent } from '#platform/telemetry/spans.ts'
 import {
   createTestDatabase,
   silentLog,
@@ -28,9 +30,10 @@ let database: TestDatabase
 let server: RpcServer
 let pool: RpcPool
 let access: Client<typeof AccessService>
+let asPerson: Client<typeof AccessService>
 
 beforeAll(async () => {
-  writeIdentities(dir, ['accounts', 'launcher'])
+  writeIdentities(dir, ['accounts', 'launcher', 'console'])
   const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log: silentLog })
   database = await createTestDatabase('accounts', migrationFolders('accounts'))
   const administration = {
@@ -51,6 +54,12 @@ beforeAll(async () => {
   pool = createRpcPool(url)
   const identity = identityOf('launcher')
   access = createRpcClient(AccessService, { url, audience: 'accounts', identity, pool })
+  asPerson = createRpcClient(AccessService, {
+    url,
+    audience: 'accounts',
+    identity: identityOf('console'),
+    pool,
+  })
 })
 afterAll(async () => {
   await pool.close()
@@ -168,6 +177,36 @@ describe('a request with an id of its own', () => {
     expect(reused.reason).toBe('REQUEST_ID_REUSED')
     const malformed = await refusal(access.issueSubscriptionKey({ projectId, requestId: 'x' }))
     expect(malformed.details['field']).toBe('request_id')
+  })
+})
+
+describe('keys of projects', () => {
+  it('a key is revoked by its id within the project that the request or the credential names', async () => {
+    const [projectId, other] = [await newProject(), await newProject()]
+    const { keyId } = await access.issueSubscriptionKey({ projectId })
+    const { keyId: apiKeyId } = await newMerchant(projectId)
+    const within = { projectId: other }
+    const first = await refusal(access.revokeSubscriptionKey({ keyId, ...within }))
+    const second = await refusal(access.revokeApiKey({ keyId: apiKeyId, ...within }))
+    expect([first.reason, second.reason]).toEqual(['KEY_NOT_FOUND', 'KEY_NOT_FOUND'])
+    const keys = async () => [
+      ...(await access.listSubscriptionKeys({ projectId })).keys,
+      ...(await access.listApiKeys({ projectId })).keys,
+    ]
+    // A person of the other project, who names none: the one of their token counts.
+    const memberships = [{ role: 'merchant_developer' as const, projectId: other }]
+    const person = { id: 'ama@example.com', memberships }
+    const acting = { person, projectId: other, sessionId: randomUUID() }
+    const context = { requestId: randomUUID(), traceparent: newTraceparent(), acting }
+    await runWithContext(context, async () => {
+      const third = await refusal(asPerson.revokeSubscriptionKey({ keyId }))
+      const fourth = await refusal(asPerson.revokeApiKey({ keyId: apiKeyId }))
+      expect([third.reason, fourth.reason]).toEqual(['KEY_NOT_FOUND', 'KEY_NOT_FOUND'])
+    })
+    expect((await keys()).map(({ revokeTime }) => revokeTime)).toEqual([undefined, undefined])
+    await access.revokeSubscriptionKey({ keyId, projectId })
+    await access.revokeApiKey({ keyId: apiKeyId, projectId })
+    expect((await keys()).every(({ revokeTime }) => revokeTime !== undefined)).toBe(true)
   })
 })
 

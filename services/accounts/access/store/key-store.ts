@@ -90,20 +90,24 @@ export async function insertSubscriptionKey(
   return (await tx.row<{ issuedAt: Date }>(insertSubscriptionKeyStatement, values))?.issuedAt
 }
 
+/** A key, and the project that it must be of; undefined: any. */
+export type KeyPlace = { keyId: string; projectId?: string | undefined }
+
 /** A key after it was revoked. */
 export type RevokedKey = { projectId: string; revokedAt: Date }
 
 const revokeSubscriptionKeyStatement = sql(
   'revoke_subscription_key',
-  `update subscription_key set revoked_at = coalesce(revoked_at, clock_now()) where key_id = $1
+  `update subscription_key set revoked_at = coalesce(revoked_at, clock_now())
+   where key_id = $1 and ($2::uuid is null or project_id = $2)
    returning project_id as "projectId", revoked_at as "revokedAt"`,
 )
-/** Revokes a subscription key, keeping the first time; undefined for an unknown one. */
+/** Revokes a subscription key of a project, or of any, keeping the first time; undefined for an unknown one. */
 export function revokeSubscriptionKey(
   tx: Queryable,
-  keyId: string,
+  { keyId, projectId }: KeyPlace,
 ): Promise<RevokedKey | undefined> {
-  return tx.row(revokeSubscriptionKeyStatement, [keyId])
+  return tx.row(revokeSubscriptionKeyStatement, [keyId, projectId ?? null])
 }
 
 const revokeOtherKeysStatement = sql(
@@ -153,10 +157,14 @@ export async function insertApiKey(
 
 const revokeApiKeyStatement = sql(
   'revoke_api_key',
-  `update api_key set revoked_at = coalesce(revoked_at, clock_now()) where key_id = $1
+  `update api_key set revoked_at = coalesce(revoked_at, clock_now())
+   where key_id = $1 and ($2::uuid is null or project_id = $2)
    returning project_id as "projectId", revoked_at as "revokedAt"`,
 )
-/** Revokes an API key, keeping the first time; undefined for an unknown one. */
-export function revokeApiKey(tx: Queryable, keyId: string): Promise<RevokedKey | undefined> {
-  return tx.row(revokeApiKeyStatement, [keyId])
+/** Revokes an API key of a project, or of any, keeping the first time; undefined for an unknown one. */
+export function revokeApiKey(
+  tx: Queryable,
+  { keyId, projectId }: KeyPlace,
+): Promise<RevokedKey | undefined> {
+  return tx.row(revokeApiKeyStatement, [keyId, projectId ?? null])
 }
