@@ -7,6 +7,7 @@ import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Clients } from '../clients.ts'
 import { assets, sendPage } from '../pages/render.ts'
+import { registerAccess } from '../routes/access.ts'
 import { registerAudit } from '../routes/audit.ts'
 import { registerBalances } from '../routes/balances.ts'
 import { registerCatalogue } from '../routes/catalogue.ts'
@@ -98,6 +99,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerPushes(app, { worker, clients })
   registerReceivers(app, { worker, clients })
   registerDevelopers(app, { worker, clients })
+  registerAccess(app, { worker, clients })
   registerBalances(app, { worker, clients })
   registerInbox(app, { worker, clients })
   registerOnboarding(app, { worker, clients })

@@ -55,6 +55,11 @@ const projectPlaces: Place[] = [
     path: 'developers',
     needs: 'payweave.accounts.v1.AccessService/ListApiKeys',
   },
+  {
+    label: 'Access',
+    path: 'access',
+    needs: 'payweave.accounts.v1.AccessService/ListInstitutions',
+  },
 ]
 
 /** Pages of the staff. */

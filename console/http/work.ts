@@ -23,8 +23,8 @@ export type Work = {
   form: URLSearchParams
   /** Answers with a body that is made while it is read, in the name of this person. */
   stream(type: string, parts: AsyncIterable<string | Uint8Array>): FastifyReply
-  /** Runs calls for another project of this person; where they have no role, services refuse them. */
-  within<T>(projectId: string, calls: () => Promise<T>): Promise<T>
+  /** Runs calls for another project of this person, or for none; where they have no role, services refuse them. */
+  within<T>(projectId: string | undefined, calls: () => Promise<T>): Promise<T>
 }
 
 /** The same in a project. */

@@ -1,10 +1,10 @@
 // Seeds the sandbox's projects, keys, merchants, institutions, grants and people; never runs against production.
 
+import { grantableEndpoints } from '#core/identity/endpoints.ts'
 import { newId } from '#core/identity/id.ts'
 import type { Database, Queryable } from '#platform/db/db.ts'
 import {
   type Environment,
-  grantableEndpoints,
   type InstitutionKey,
   maxActiveKeys,
   usualCurrency,

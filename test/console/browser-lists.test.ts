@@ -7,6 +7,7 @@ const pages = {
   'the payments': (tab: Tab) => `${projectBase(tab)}/payments`,
   'the receivers': (tab: Tab) => `${projectBase(tab)}/receivers`,
   'the developers': (tab: Tab) => `${projectBase(tab)}/developers`,
+  'the access': (tab: Tab) => `${projectBase(tab)}/access`,
   'the balances': (tab: Tab) => `${projectBase(tab)}/balances`,
 }
 

@@ -28,6 +28,7 @@ function everyPage(): string[] {
     `${base}/receivers`,
     `${base}/developers`,
     `${base}/balances`,
+    `${base}/access`,
     '/inbox',
     `/inbox/onboardings/${staff.reviewId}`,
     '/stuck',

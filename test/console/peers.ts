@@ -58,6 +58,15 @@ export function newPeers(texts: Texts = evilTexts) {
     return found
   }
 
+  const institutionId = randomUUID()
+  /** What was changed of a project's access. */
+  const changed = {
+    granted: new Array<string>(),
+    revoked: new Array<string>(),
+    accountAccess: false,
+    allowedIps: new Array<string>(),
+  }
+
   /** Projects beyond the two, which know nothing. */
   const crowd: string[] = []
   let open = 0
@@ -87,11 +96,31 @@ export function newPeers(texts: Texts = evilTexts) {
     },
     listGrants({ projectId }) {
       const grant = {
+        institutionId,
         institutionName: texts.name,
         endpoint: 'POST /institution/quote',
         grantTime: time,
       }
       return { grants: of(projectId) ? [grant] : [] }
+    },
+    listInstitutions() {
+      seen('ListInstitutions')
+      return { institutions: [{ institutionId, name: texts.name }] }
+    },
+    updateProjectAccess({ projectId, accountAccess, allowedIps }) {
+      seen('UpdateProjectAccess')
+      Object.assign(changed, { accountAccess, allowedIps })
+      return { project: shown(of(projectId)) }
+    },
+    grantEndpoints({ projectId, endpoints }) {
+      seen('GrantEndpoints')
+      changed.granted.push(...endpoints)
+      return of(projectId) && {}
+    },
+    revokeGrants({ projectId, endpoints }) {
+      seen('RevokeGrants')
+      changed.revoked.push(...endpoints)
+      return of(projectId) && {}
     },
     issueSubscriptionKey({ projectId }) {
       seen('IssueSubscriptionKey')
@@ -241,7 +270,16 @@ export function newPeers(texts: Texts = evilTexts) {
   }
   const ofDelivery = { deliveries, deadLetters, merchantDeliveries, endpoints, replays }
   const handlers = { access, payments, ...ofDelivery }
-  return { projects, calls, crowd, most, ...handlers, ...staffPeers(seen, texts) }
+  return {
+    projects,
+    institutionId,
+    changed,
+    calls,
+    crowd,
+    most,
+    ...handlers,
+    ...staffPeers(seen, texts),
+  }
 }
 
 /** Attempts that a tail shows at once. */

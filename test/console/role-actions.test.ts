@@ -33,7 +33,7 @@ const ofCatalogue = {
 /** Actions of pages: where, what the page shows for them, and the RPC that they end in. */
 function actions(): Action[] {
   const { projectId, keyId, payment, delivery, job } = harness.peers.projects.demo
-  const { staff } = harness.peers
+  const { staff, institutionId } = harness.peers
   const base = `/projects/${projectId}`
   const requestId = randomUUID()
   return [
@@ -80,6 +80,15 @@ function actions(): Action[] {
       page: `${base}/developers`,
       needs: 'payweave.accounts.v1.AccessService/ListApiKeys',
       fields: { key_id: keyId, confirmed: 'on' },
+    })),
+    ...[
+      { post: 'update', rpc: 'payweave.accounts.v1.AccessService/UpdateProjectAccess' },
+      { post: 'grants', rpc: 'payweave.accounts.v1.AccessService/GrantEndpoints' },
+    ].map((action) => ({
+      ...action,
+      page: `${base}/access`,
+      needs: 'payweave.accounts.v1.AccessService/ListInstitutions',
+      fields: { institution_id: institutionId, 'GET /institution/post': 'on' },
     })),
     {
       page: '/inbox',
@@ -186,4 +195,33 @@ describe.each(inDemo)('$role', ({ id, role }) => {
       }
     }
   })
+})
+
+it('ticks decide what a project may call at an institution, and no grant is made or taken twice', async () => {
+  const { projects, institutionId, changed } = harness.peers
+  const browser = await harness.signedIn('ama')
+  const base = `/projects/${projects.demo.projectId}/access`
+  // It holds POST /institution/quote.
+  const store = async (...endpoints: string[]) => {
+    Object.assign(changed, { granted: [], revoked: [] })
+    const ticks = Object.fromEntries(endpoints.map((endpoint) => [endpoint, 'on']))
+    await browser.post(`${base}/grants`, { institution_id: institutionId, ...ticks })
+    return [changed.granted, changed.revoked]
+  }
+  expect(await store('POST /institution/quote')).toEqual([[], []])
+  expect(await store('GET /institution/post')).toEqual([
+    ['GET /institution/post'],
+    ['POST /institution/quote'],
+  ])
+  expect(await store('POST /institution/quote', 'POST /account/session')).toEqual([[], []])
+  await browser.post(`${base}/update`, {
+    account_access: 'on',
+    addresses: '203.0.113.7\r\n198.51.100.0/24, 2001:db8::1',
+  })
+  expect(changed).toMatchObject({
+    accountAccess: true,
+    allowedIps: ['203.0.113.7', '198.51.100.0/24', '2001:db8::1'],
+  })
+  await browser.post(`${base}/update`)
+  expect(changed).toMatchObject({ accountAccess: false, allowedIps: [] })
 })

@@ -1,6 +1,7 @@
 // Tests the access rules on a real database: whose key is what, and how that changes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Failure, type Reason } from '#core/errors/errors.ts'
+import { grantableEndpoints } from '#core/identity/endpoints.ts'
 import type { Database } from '#platform/db/db.ts'
 import { sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
@@ -24,7 +25,6 @@ import {
 } from '../operations/administer-keys.ts'
 import { authenticateApiKey, authenticateSubscriptionKey } from '../operations/authenticate.ts'
 import { findGrant } from '../store/institution-store.ts'
-import { grantableEndpoints } from './access.ts'
 import { newSubscriptionKey } from './credentials.ts'
 
 const actor = { caller: 'test', requestId: undefined }

@@ -1,6 +1,7 @@
 // The rules of access: names, addresses, endpoints that can be granted. Pure.
 import ipaddr from 'ipaddr.js'
 import { Failure, invalid } from '#core/errors/errors.ts'
+import { grantableEndpoints } from '#core/identity/endpoints.ts'
 import { isCurrency } from '#core/money/money.ts'
 
 /** The two worlds. A key, project or institution of one is unknown in the other. */
@@ -50,14 +51,6 @@ export type InstitutionKey = { keyId: string; sharedKey: string; signingSecret: 
 
 /** How many keys may be active at a time: one in use and one that it is rotated to. */
 export const maxActiveKeys = 2
-
-/** Every endpoint that names an institution and therefore needs a grant. */
-export const grantableEndpoints: readonly string[] = [
-  'POST /institution/transaction',
-  'GET /institution/transaction',
-  'POST /institution/quote',
-  'GET /institution/post',
-]
 
 /** What a subscription key of an environment begins with. */
 export const subscriptionKeyPrefix = {

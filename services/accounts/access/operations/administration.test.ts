@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Client } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
+import { grantableEndpoints } from '#core/identity/endpoints.ts'
 import { AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
@@ -21,7 +22,6 @@ import {
 } from '../../../../test/support/database.ts'
 import { fixedKeys } from '../../../../test/support/keys.ts'
 import { accessService } from '../api/access.ts'
-import { grantableEndpoints } from '../domain/access.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'payweave-administration-'))
 const environment = Environment.SANDBOX

@@ -1,0 +1,153 @@
+// Who may call what of a project, for operators: the Account API, addresses, and the matrix of grants.
+import type { FastifyInstance } from 'fastify'
+import { grantableEndpoints } from '#core/identity/endpoints.ts'
+import type { Grant, Institution } from '#gen/payweave/accounts/v1/access_pb.js'
+import type { Clients } from '../clients.ts'
+import type { ProjectWork, Worker } from '../http/work.ts'
+import { type Cell, code, type Field, type Section, text } from '../pages/blocks.ts'
+import { sendSections } from '../pages/render.ts'
+import { nextPageUrl } from './list.ts'
+
+type Options = { worker: Worker; clients: Clients }
+
+const path = '/projects/:projectId/access'
+/** Each row is a form. */
+const institutionsShown = 20
+
+/** Registers `/projects/<id>/access` and its forms. */
+export function registerAccess(app: FastifyInstance, { worker, clients }: Options): void {
+  app.get(
+    path,
+    worker.projectPage((work) => show(work, clients)),
+  )
+  app.post(
+    `${path}/update`,
+    worker.projectPage(async ({ reply, project: { projectId }, form }) => {
+      await clients.access.updateProjectAccess({
+        projectId,
+        accountAccess: form.get('account_access') === 'on',
+        allowedIps: (form.get('addresses') ?? '').split(/[\s,]+/).filter((one) => one !== ''),
+      })
+      return reply.redirect(`/projects/${projectId}/access?said=stored`, 303)
+    }),
+  )
+  app.post(
+    `${path}/grants`,
+    worker.projectPage((work) => storeGrants(work, clients)),
+  )
+}
+
+/** Grants what is ticked and revokes what is not; what is already so stays as it is. */
+async function storeGrants({ reply, project, form }: ProjectWork, { access }: Clients) {
+  const { projectId } = project
+  const institutionId = form.get('institution_id') ?? ''
+  const { grants } = await access.listGrants({ projectId })
+  const held = endpointsOf(grants, institutionId)
+  const wanted = grantableEndpoints.filter((endpoint) => form.get(endpoint) === 'on')
+  const added = wanted.filter((endpoint) => !held.has(endpoint))
+  const taken = [...held].filter((endpoint) => !wanted.includes(endpoint))
+  const place = { projectId, institutionId }
+  if (added.length > 0) await access.grantEndpoints({ ...place, endpoints: added })
+  if (taken.length > 0) await access.revokeGrants({ ...place, endpoints: taken })
+  return reply.redirect(`/projects/${projectId}/access?said=stored`, 303)
+}
+
+function endpointsOf(grants: Grant[], institutionId: string): Set<string> {
+  const own = grants.filter((one) => one.institutionId === institutionId)
+  return new Set(own.map(({ endpoint }) => endpoint))
+}
+
+async function show(work: ProjectWork, { access }: Clients) {
+  const { request, reply, project, query } = work
+  const { projectId } = project
+  const [read, { grants }] = await Promise.all([
+    access.getProject({ projectId }),
+    access.listGrants({ projectId }),
+  ])
+  const { accountAccess = false, allowedIps = [], environment } = read.project ?? {}
+  const wanted = {
+    ...(environment !== undefined && { environment }),
+    pageSize: institutionsShown,
+    pageToken: query.get('page') ?? '',
+  }
+  // Institutions are of no project.
+  const listed = await work.within(undefined, () => access.listInstitutions(wanted))
+  const { institutions, nextPageToken } = listed
+  return sendSections(reply, {
+    title: `Access of ${project.name}`,
+    said:
+      query.get('said') === 'stored' ? 'Stored. The gateway follows within seconds.' : undefined,
+    sections: [
+      callersSection(work, accountAccess, allowedIps),
+      { ...grantsSection(work, institutions, grants), ...nextPageUrl(request.url, nextPageToken) },
+    ],
+  })
+}
+
+function callersSection(work: ProjectWork, accountAccess: boolean, allowed: string[]): Section {
+  const form = {
+    action: `/projects/${work.project.projectId}/access/update`,
+    button: 'Store',
+    fields: [
+      {
+        label: 'Account API',
+        name: 'account_access',
+        type: 'checkbox',
+        value: accountAccess ? 'on' : '',
+      },
+      {
+        label: 'Addresses or ranges that may call, none: any',
+        name: 'addresses',
+        type: 'textarea',
+        value: allowed.join('\n'),
+        // As many as the RPC takes, each with its line break.
+        maxlength: 65_000,
+      },
+    ] satisfies Field[],
+  }
+  return {
+    heading: 'Calls',
+    facts: [
+      ['Account API', { state: accountAccess ? 'active' : 'inactive' }],
+      ['Addresses', text(allowed.length === 0 ? 'any' : allowed.join(', '))],
+    ],
+    forms: work.may('payweave.accounts.v1.AccessService/UpdateProjectAccess') ? [form] : [],
+    rpc: 'payweave.accounts.v1.AccessService/UpdateProjectAccess',
+  }
+}
+
+function grantsSection(work: ProjectWork, institutions: Institution[], grants: Grant[]): Section {
+  const mayGrant = work.may('payweave.accounts.v1.AccessService/GrantEndpoints')
+  return {
+    heading: 'Grants',
+    note: 'What the project may call at each institution of its environment.',
+    table: {
+      head: ['Institution', 'Id', 'Endpoints'],
+      empty: 'There is no institution. Create one with: payweave institution create <name>',
+      rows: institutions.map(({ institutionId, name }) => {
+        const held = endpointsOf(grants, institutionId)
+        return [
+          text(name),
+          code(institutionId),
+          mayGrant
+            ? grantForm(work.project.projectId, institutionId, held)
+            : text([...held].join(', ')),
+        ]
+      }),
+    },
+    rpc: 'payweave.accounts.v1.AccessService/GrantEndpoints',
+  }
+}
+
+function grantForm(projectId: string, institutionId: string, held: Set<string>): Cell {
+  const fields = grantableEndpoints.map(
+    (endpoint): Field => ({
+      label: endpoint,
+      name: endpoint,
+      type: 'checkbox',
+      value: held.has(endpoint) ? 'on' : '',
+    }),
+  )
+  const action = `/projects/${projectId}/access/grants`
+  return { forms: [{ action, button: 'Store', hidden: { institution_id: institutionId }, fields }] }
+}
