@@ -69,6 +69,11 @@ describe('the documents', () => {
     expect(valid).toBe(true)
   })
 
+  it('the documents are the same each time they are made', () => {
+    const again = openApiDocuments({ rows: routeRows, publicBaseUrl: 'http://127.0.0.1:8080' })
+    expect(again).toEqual(documents)
+  })
+
   it('the documents hold every route of their version, and nothing else', () => {
     const documented = operations().map(({ name, version }) => `${version} ${name}`)
     const routed = routeRows.map(({ method, path, version }) => `${version} ${method} ${path}`)

@@ -19,6 +19,7 @@ import {
   parametersOf,
   requestHeaders,
 } from './parameters.ts'
+import { type Components, referencesIn } from './references.ts'
 import { refusalResponses } from './refusals.ts'
 import { exampleWriter, type WriteExample, withoutShell } from './shell-examples.ts'
 import { webhooks } from './webhooks.ts'
@@ -58,7 +59,10 @@ export type DocumentOptions = { rows: readonly RouteRow[]; publicBaseUrl: string
 
 /** The documents, with a name for each object. */
 export function openApiDocuments(options: DocumentOptions): Record<ContractVersion, JsonSchema> {
-  const documents = contractVersions.map((version) => plainDocument(version, options))
+  // Copies: parts of the documents are constants that others use too.
+  const documents = contractVersions.map((version) =>
+    structuredClone(plainDocument(version, options)),
+  )
   nameSchemas(documents)
   for (const document of documents) keepUsed(document)
   return Object.fromEntries(
@@ -248,20 +252,10 @@ function components(rows: readonly RouteRow[], responses: Record<string, JsonSch
 
 /** Removes parameters, headers and schemas that a document does not use, in place. */
 function keepUsed(document: JsonSchema): void {
-  const parts = document['components'] as Record<string, Record<string, JsonSchema>>
-  const used = new Set<string>()
-  const visit = (node: unknown): void => {
-    for (const [, kind = '', name = ''] of JSON.stringify(node).matchAll(
-      /"#\/components\/(\w+)\/([\w-]+)"/g,
-    )) {
-      if (used.has(`${kind}/${name}`)) continue
-      used.add(`${kind}/${name}`)
-      visit(parts[kind]?.[name])
-    }
-  }
-  visit([document['paths'], document['webhooks'] ?? {}])
+  const components = document['components'] as Components
+  const used = referencesIn([document['paths'], document['webhooks'] ?? {}], components)
   for (const kind of ['parameters', 'headers', 'schemas']) {
-    const kept = Object.entries(parts[kind] ?? {}).filter(([name]) => used.has(`${kind}/${name}`))
-    parts[kind] = Object.fromEntries(kept)
+    const all = Object.entries(components[kind] ?? {})
+    components[kind] = Object.fromEntries(all.filter(([name]) => used.has(`${kind}/${name}`)))
   }
 }

@@ -1,4 +1,4 @@
-// Serves the OpenAPI documents and the page that shows them, without a key.
+// Serves the OpenAPI documents, the AsyncAPI document of the pushes, and the pages that show them, without a key.
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -14,6 +14,7 @@ import { docsInitializer, docsPage, docsStyle } from './docs-page.ts'
 import { errorPage, errorPageStyle } from './error-page.ts'
 
 const [defaultVersion] = contractVersions
+const pushes = 'pushes'
 
 /** Files of the page, out of the library's own. */
 const libraryFiles: Record<string, string> = {
@@ -26,6 +27,7 @@ const libraryFiles: Record<string, string> = {
 /** What is served here, for the table of routes. */
 export const documentPaths: OpenPaths = [
   { pattern: /^\/openapi\.json$/, allow: 'GET' },
+  { pattern: /^\/asyncapi\.json$/, allow: 'GET' },
   { pattern: /^\/docs$/, allow: 'GET' },
   { pattern: new RegExp(`^${errorPagePath}$`), allow: 'GET' },
   ...[...Object.keys(libraryFiles), 'start.js', 'page.css', 'errors.css'].map((name) => ({
@@ -52,7 +54,7 @@ type ServedRequest = FastifyRequest<{ Querystring: Record<string, unknown> }>
 const zip = promisify(gzip)
 
 /**
- * Registers `/openapi.json`, `/docs` and its files, and the page of error codes. Returns the function that makes all of them, one after the other. A
+ * Registers `/openapi.json`, `/asyncapi.json`, `/docs` and its files, and the page of error codes. Returns the function that makes all of them, one after the other. A
  * request before that makes its own file. Requests at the same time share one making.
  */
 export function registerDocuments(
@@ -77,19 +79,28 @@ export function registerDocuments(
     })
   }
 
-  let documents: Promise<Record<ContractVersion, object>> | undefined
+  let documents: ReturnType<typeof makeDocuments> | undefined
   for (const version of contractVersions) {
     makers.set(version, async () => {
       documents ??= makeDocuments(rows, publicBaseUrl)
       return served('application/json; charset=utf-8', JSON.stringify((await documents)[version]))
     })
   }
-  app.get('/openapi.json', async (request: ServedRequest, reply) => {
-    const document = await once(askedVersion(request.query['version']))
-    // A browser that shows the document requests nothing more, such as an icon.
-    void reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
-    return sendServed(request, reply, document)
+  makers.set(pushes, async () => {
+    const { asyncApiDocument } = await import('./async-api.ts')
+    documents ??= makeDocuments(rows, publicBaseUrl)
+    const { [defaultVersion]: describing } = await documents
+    return served('application/json; charset=utf-8', JSON.stringify(asyncApiDocument(describing)))
   })
+  const document = (path: string, nameOf: (request: ServedRequest) => string) =>
+    app.get(path, async (request: ServedRequest, reply) => {
+      const asset = await once(nameOf(request))
+      // A browser that shows the document requests nothing more, such as an icon.
+      void reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
+      return sendServed(request, reply, asset)
+    })
+  document('/openapi.json', ({ query }) => askedVersion(query['version']))
+  document('/asyncapi.json', () => pushes)
   page('/docs', () => served('text/html; charset=utf-8', docsPage))
   page('/docs/page.css', () => served('text/css; charset=utf-8', docsStyle))
   page(errorPagePath, () => served('text/html; charset=utf-8', errorPage()))

@@ -2,6 +2,7 @@
 import type { TSchema } from 'typebox'
 import { callbackBody, notifyBody, onboardingBody } from '../routes/push-bodies.ts'
 import { describedSchema, type JsonSchema } from './described-schema.ts'
+import { type PushExample, pushExamples } from './push-examples.ts'
 
 const atLeastOnce =
   'We retry it until you respond with 2xx, so it can arrive twice and out of order: `PW-delivery-id` identifies a repeat. Respond within 15 seconds. 410 ends the pushes about this request to this URL. We do not follow redirects.'
@@ -39,6 +40,7 @@ export const webhooks: Record<string, JsonSchema> = {
     post: push('paymentNotify', 'One step of a payment request', notifyBody, {
       description: `POST to \`transaction_request.urls.notify\`. ${atLeastOnce} ${noSignature}`,
       parameters: paymentIdentifiers,
+      examples: pushExamples.notify,
     }),
   },
   callback: {
@@ -49,6 +51,7 @@ export const webhooks: Record<string, JsonSchema> = {
       {
         description: `POST to \`transaction_request.urls.callback\`. ${atLeastOnce} ${noSignature}`,
         parameters: paymentIdentifiers,
+        examples: pushExamples.callback,
       },
     ),
   },
@@ -68,6 +71,7 @@ export const webhooks: Record<string, JsonSchema> = {
           { type: 'string' },
         ),
       ],
+      examples: pushExamples.onboarding,
     }),
   },
 }
@@ -76,7 +80,18 @@ function header(name: string, description: string, schema: JsonSchema): JsonSche
   return { name, in: 'header', required: true, description, schema }
 }
 
-function push(operationId: string, summary: string, body: TSchema, more: JsonSchema): JsonSchema {
+type PushWords = { description: string; parameters: JsonSchema[]; examples: PushExample[] }
+
+function push(
+  operationId: string,
+  summary: string,
+  body: TSchema,
+  { examples, ...more }: PushWords,
+): JsonSchema {
+  const shown = examples.map(({ name, says, body: text }) => [
+    name,
+    { summary: says, value: JSON.parse(text) as unknown },
+  ])
   return {
     operationId,
     summary,
@@ -84,7 +99,12 @@ function push(operationId: string, summary: string, body: TSchema, more: JsonSch
     security: [],
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: describedSchema(body, 'push') } },
+      content: {
+        'application/json': {
+          schema: describedSchema(body, 'push'),
+          examples: Object.fromEntries(shown),
+        },
+      },
     },
     responses: { '2XX': { description: 'Accepted; it is not sent again.' } },
   }

@@ -61,6 +61,22 @@ describe('/openapi.json', () => {
   })
 })
 
+describe('/asyncapi.json', () => {
+  it('/asyncapi.json describes the pushes in AsyncAPI 3, without a key', async () => {
+    const answer = await get('/asyncapi.json')
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    const { asyncapi, channels } = (await answer.json()) as { asyncapi: string; channels: object }
+    expect(asyncapi).toMatch(/^3\./)
+    expect(Object.keys(channels)).toEqual(['notify', 'callback', 'onboarding'])
+  })
+
+  it('/asyncapi.json takes GET alone', async () => {
+    const answer = await fetch(`${edge.url}/asyncapi.json`, { method: 'POST' })
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
+  })
+})
+
 describe('/docs', () => {
   it('/docs is a page that loads its own files alone', async () => {
     const answer = await get('/docs')
@@ -118,7 +134,12 @@ describe('/docs', () => {
 it('all documents can be made in advance', async () => {
   const early = await startEdge()
   await early.makeDocuments()
-  for (const path of ['openapi.json', 'docs', ...pageFiles.map(([name]) => name)]) {
+  for (const path of [
+    'openapi.json',
+    'asyncapi.json',
+    'docs',
+    ...pageFiles.map(([name]) => name),
+  ]) {
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => fetch(`${early.url}/${path}`)),
     )
