@@ -2,7 +2,7 @@
 
 import { newKey } from '#core/identity/id.ts'
 import { hashToken } from '#core/identity/token.ts'
-import { brokerUsers, portPlaces, storing } from '#platform/config/setting.ts'
+import { natsUsers, portPlaces, storing } from '#platform/config/setting.ts'
 import {
   type Bearer,
   identityFile,
@@ -22,6 +22,8 @@ const parts = Object.keys(portPlaces)
 /** The first operator's bearer, which may call everything. */
 export const operatorFile = 'operator/credential'
 const operatorName = 'operator'
+/** The password by which operators look at NATS. */
+const operatorNatsFile = 'operator/nats-password'
 const namePattern = /^[a-z][a-z0-9-]{0,31}$/
 
 /** What a bearer may do, and until when. */
@@ -54,8 +56,9 @@ const natsServers = ['nats-0.nats:6222', 'nats-1.nats:6222', 'nats-2.nats:6222']
 
 /** A password for each user of NATS, and one by which its servers know each other. */
 function makeNatsSecrets(vault: Vault): void {
-  const lines = brokerUsers.map((user) => {
-    const password = vault.keep(own(user, 'nats-password'), newPassword)
+  const lines = natsUsers.map((user) => {
+    const file = user === operatorName ? operatorNatsFile : own(user, 'nats-password')
+    const password = vault.keep(file, newPassword)
     return natsPasswordLine(user, password)
   })
   vault.put('nats-passwords/passwords.conf', lines.join(''))

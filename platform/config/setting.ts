@@ -116,6 +116,8 @@ const withEvents = [
 ] as const
 /** Processes with a user at the broker. */
 export const brokerUsers = [...withEvents, 'stream-controller'] as const
+/** All users of the broker: those of processes, and the one of people who operate it. */
+export const natsUsers = [...brokerUsers, 'operator'] as const
 export const allProcesses: ProcessName[] = [...serving, 'stream-controller', 'migrate', 'launcher']
 
 /** Defaults of a setting that must be given in every environment. */

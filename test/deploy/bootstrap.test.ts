@@ -70,6 +70,8 @@ describe('payweave bootstrap', () => {
     const nats = fs.readFileSync(path.join(out, 'nats-passwords', 'passwords.conf'), 'utf8')
     const own = fs.readFileSync(path.join(out, 'billing-secrets', 'nats-password'), 'utf8')
     expect(nats).toContain(`BILLING_PASSWORD: "${own}"`)
+    const ofOperator = fs.readFileSync(path.join(out, 'operator', 'nats-password'), 'utf8')
+    expect(nats).toContain(`OPERATOR_PASSWORD: "${ofOperator}"`)
   })
 
   it('payweave bootstrap makes a password for the stream controller, and one by which the servers of NATS join', async () => {

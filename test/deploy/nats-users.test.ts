@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
+import { connect } from 'nats'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { type StreamController, startStreamController } from '#platform/events/stream-controller.ts'
@@ -180,6 +181,24 @@ describe('the users of the broker', () => {
         ).rejects.toThrow(/refused/),
       ),
     )
+  })
+
+  it('the user of operators has another server lead the stream, for which nothing is lost', async () => {
+    const file = path.join(secrets, 'operator', 'nats-password')
+    const operator = await connect({
+      servers: ports.slice(0, 2).map(({ client }) => `127.0.0.1:${client}`),
+      user: 'operator',
+      pass: fs.readFileSync(file, 'utf8'),
+      inboxPrefix: '_INBOX_operator',
+    })
+    try {
+      const api = '$JS.API.STREAM.LEADER.STEPDOWN.PAYWEAVE'
+      const answer = await eventually(() => operator.request(api))
+      expect(answer.json()).toMatchObject({ success: true })
+    } finally {
+      await operator.close()
+    }
+    await publishSurely(await as('payments'), 'pw.payments.event', Buffer.from('paid'), 'fifth')
   })
 })
 

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { connect } from 'nats'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { brokerUsers } from '#platform/config/setting.ts'
+import { brokerUsers, natsUsers } from '#platform/config/setting.ts'
 import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { type StreamController, startStreamController } from '#platform/events/stream-controller.ts'
 import { consumedSubjects, durableName, durablesOf } from '#platform/events/topology.ts'
@@ -17,7 +17,7 @@ import { eventually } from '../support/eventually.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
 
 type User = (typeof brokerUsers)[number]
-const processes = brokerUsers.filter((user) => user !== 'stream-controller')
+const watchers = natsUsers.filter((user) => user !== 'stream-controller')
 const deployed = path.resolve(import.meta.dirname, '../../deploy/k8s/nats/users.conf')
 
 let folder: string
@@ -30,7 +30,7 @@ beforeAll(async () => {
   folder = temporaryFolder('permissions')
   ;[port = 0] = await freePorts(1)
   const storage = `jetstream { store_dir: ${JSON.stringify(path.join(folder, 'store'))} }`
-  const passwords = brokerUsers.map((user) => natsPasswordLine(user, `of-${user}`))
+  const passwords = natsUsers.map((user) => natsPasswordLine(user, `of-${user}`))
   fs.copyFileSync(deployed, path.join(folder, 'users.conf'))
   fs.writeFileSync(path.join(folder, 'passwords.conf'), passwords.join(''))
   fs.writeFileSync(
@@ -138,7 +138,7 @@ async function consumersTakeIn(): Promise<void> {
 }
 
 /** Requests by which the stream, its messages or a consumer would be changed, with what the broker must know of them. */
-function attempts(user: User): [api: string, request: object][] {
+function attempts(user: (typeof natsUsers)[number]): [api: string, request: object][] {
   const own = user === 'accounts' ? 'pw.payments.settled' : 'pw.payments.*'
   const durable = durableName(user === 'accounts' ? 'accounts' : 'delivery', own)
   const stream = { name: 'PAYWEAVE', subjects: ['pw.>'], max_age: 604_800_000_000_000 }
@@ -165,22 +165,55 @@ function attempts(user: User): [api: string, request: object][] {
   ]
 }
 
-it.each(processes)(
+/** A connection of a user, and the subjects that the broker refuses it. */
+async function watch(user: (typeof natsUsers)[number]) {
+  const watching = await connect({
+    servers: `127.0.0.1:${port}`,
+    user,
+    pass: `of-${user}`,
+    inboxPrefix: `_INBOX_${user}`,
+  })
+  const refused: string[] = []
+  const statuses = watching.status()
+  void (async () => {
+    for await (const { data, permissionContext } of statuses) {
+      if (data === 'PERMISSIONS_VIOLATION') refused.push(permissionContext?.subject ?? '')
+    }
+  })()
+  return { watching, refused }
+}
+
+it('operators see the stream and its consumers, and no event', async () => {
+  const { watching, refused } = await watch('operator')
+  try {
+    const manager = await watching.jetstreamManager({ checkAPI: false })
+    const streams = await manager.streams.list().next()
+    expect(streams.map(({ config }) => config.name)).toEqual(['PAYWEAVE'])
+    const consumers = await manager.consumers.list('PAYWEAVE').next()
+    const wanted = durablesOf(consumedSubjects).map(({ durable }) => durable)
+    expect(consumers.map(({ name }) => name).toSorted()).toEqual(wanted.toSorted())
+    const [durable = ''] = wanted
+    expect((await manager.consumers.info('PAYWEAVE', durable)).name).toBe(durable)
+    expect(refused).toEqual([])
+    watching.subscribe('pw.>')
+    watching.publish('pw.payments.event', 'forged')
+    watching.publish(`$JS.API.CONSUMER.MSG.NEXT.PAYWEAVE.${durable}`)
+    await eventually(() =>
+      expect(refused.toSorted()).toEqual([
+        `$JS.API.CONSUMER.MSG.NEXT.PAYWEAVE.${durable}`,
+        'pw.>',
+        'pw.payments.event',
+      ]),
+    )
+  } finally {
+    await watching.close()
+  }
+})
+
+it.each(watchers)(
   'the user %s cannot change the stream, its messages or a consumer',
   async (user) => {
-    const watching = await connect({
-      servers: `127.0.0.1:${port}`,
-      user,
-      pass: `of-${user}`,
-      inboxPrefix: `_INBOX_${user}`,
-    })
-    const refused: string[] = []
-    const statuses = watching.status()
-    void (async () => {
-      for await (const { data, permissionContext } of statuses) {
-        if (data === 'PERMISSIONS_VIOLATION') refused.push(permissionContext?.subject ?? '')
-      }
-    })()
+    const { watching, refused } = await watch(user)
     try {
       const subjects = attempts(user).map(([api, request]) => {
         watching.publish(`$JS.API.${api}`, JSON.stringify(request))

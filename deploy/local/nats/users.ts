@@ -1,7 +1,7 @@
 // Gives each process of a local start a user of NATS with the rights that it has in an installation.
 import fs from 'node:fs'
 import path from 'node:path'
-import { brokerUsers } from '#platform/config/setting.ts'
+import { natsUsers } from '#platform/config/setting.ts'
 import { natsPasswordLine } from '../../bootstrap/nats-passwords.ts'
 import { newPassword, readOrMakeFile, writePrivateFile } from '../private-file.ts'
 import { secretsFolder } from '../secrets.ts'
@@ -18,7 +18,7 @@ export function natsPasswordFile(dataDir: string, user: string): string {
  * that its configuration takes them in by.
  */
 export function prepareNatsUsers(dataDir: string, natsDir: string): string[] {
-  const lines = brokerUsers.map((user) => {
+  const lines = natsUsers.map((user) => {
     const file = natsPasswordFile(dataDir, user)
     fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
     return natsPasswordLine(user, readOrMakeFile(file, newPassword))

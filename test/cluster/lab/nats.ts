@@ -1,7 +1,7 @@
 // Three NATS servers with the configuration of the manifests, TLS and users included.
 import fs from 'node:fs'
 import path from 'node:path'
-import { brokerUsers } from '#platform/config/setting.ts'
+import { natsUsers } from '#platform/config/setting.ts'
 import { natsPasswordLine } from '../../../deploy/bootstrap/nats-passwords.ts'
 import { type Authority, issueCertificate } from '../../../deploy/local/certificates.ts'
 import { natsPasswordFile } from '../../../deploy/local/nats/users.ts'
@@ -40,7 +40,7 @@ export async function startNats(machines: Machines, authority: Authority): Promi
   const { network, folder } = machines
   const members: Host[] = []
   for (const name of memberNames) members.push(await network.add(name))
-  const passwords = brokerUsers.map((user) => {
+  const passwords = natsUsers.map((user) => {
     const file = natsPasswordFile(folder, user)
     fs.mkdirSync(path.dirname(file), { recursive: true })
     return natsPasswordLine(user, readOrMakeFile(file, newPassword))
