@@ -1,5 +1,7 @@
 // What happened to a payment, in sentences: its own history and the attempts of its pushes, oldest first.
+
 import { timestampMs } from '@bufbuild/protobuf/wkt'
+import { refusalReasons, wordOf } from '#core/payment/words.ts'
 import { type Attempt, AttemptOutcome } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { MerchantDelivery } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import {
@@ -34,13 +36,14 @@ function msOf({ at }: Line): number {
   return at === undefined ? 0 : timestampMs(at)
 }
 
-type Words = { party: string; amount: string; reason: string; release: string }
+type Words = { party: string; amount: string; reason: string; refusal: string; release: string }
 
 const sentences: Record<PaymentEventType, (words: Words) => string> = {
   [PaymentEventType.UNSPECIFIED]: () => 'something happened that this release has no words for',
   [PaymentEventType.PAYMENT_CREATED]: ({ amount }) => `the request for ${amount} was created`,
   [PaymentEventType.ATTEMPT_STARTED]: ({ party }) => `${party} began to pay`,
-  [PaymentEventType.ATTEMPT_REFUSED]: ({ party }) => `the attempt of ${party} was refused`,
+  [PaymentEventType.ATTEMPT_REFUSED]: ({ party, refusal }) =>
+    `the attempt of ${party} was refused${refusal === '' ? '' : `: ${refusal}`}`,
   [PaymentEventType.ATTEMPT_SUCCEEDED]: ({ party, amount }) => `${party} paid ${amount}`,
   [PaymentEventType.UNEXPECTED_MONEY_RECEIVED]: ({ party, amount }) =>
     `${amount} came from ${party} for a share that had ended or was paid; it is refunded`,
@@ -72,6 +75,7 @@ function eventSentence(event: PaymentHistoryEvent, currency: string): string {
     party: event.party.value ?? 'the payers',
     amount: money(event.amountMinor, currency),
     reason: event.reason,
+    refusal: wordOf(refusalReasons, event.refusalReason)?.replaceAll('_', ' ') ?? '',
     release: timeOf(event.releaseTime)?.utc ?? 'its release',
   })
 }

@@ -1,4 +1,4 @@
-// The JSON contract's words for states and kinds, beside the enum numbers of payweave.payments.v1; does not import gen.
+// The JSON contract's words for states and kinds, and the reasons of refusals, beside the enum numbers of payweave.payments.v1 and payweave.backend.v1; does not import gen.
 
 /** State of a payment request as a whole. */
 export type PaymentState =
@@ -102,6 +102,28 @@ export const noticeKinds: Words<NoticeKind> = [
   'payout_scheduled',
   'payout_completed',
   'payout_failed',
+]
+
+/** Why an attempt to pay was refused, as payweave.backend.v1 names it. */
+export type RefusalReason =
+  | 'declined'
+  | 'insufficient_funds'
+  | 'limit_exceeded'
+  | 'wrong_credentials'
+  | 'invalid_details'
+  | 'not_permitted'
+  | 'not_confirmed'
+  | 'unavailable'
+
+export const refusalReasons: Words<RefusalReason> = [
+  'declined',
+  'insufficient_funds',
+  'limit_exceeded',
+  'wrong_credentials',
+  'invalid_details',
+  'not_permitted',
+  'not_confirmed',
+  'unavailable',
 ]
 
 /** The methods that each channel offers. */

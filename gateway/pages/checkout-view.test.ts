@@ -11,9 +11,11 @@ import {
   paymentChannels,
   paymentMethods,
   paymentStates,
+  refusalReasons,
 } from '#core/payment/words.ts'
 import { languageCodes } from '#core/text/language.ts'
 import { type CheckoutMessage, type CheckoutView, checkoutView } from './checkout-view.ts'
+import { refusals } from './messages/refusals.ts'
 
 const partiallyPaid = numberOf(paymentStates, 'Partially_paid')
 
@@ -44,6 +46,7 @@ function checkout({ state = 'Pending', channel = 'payment_link', method = 'walle
     paymentId: '0198c000-0000-7000-8000-0000000000aa',
     cancellable: state === 'Pending',
     transactionId: 'order-1001',
+    refusalReason: 0,
     merchantId: '',
     projectId: '',
   } satisfies CheckoutMessage
@@ -111,6 +114,30 @@ describe('an open request', () => {
     expect(view.title).toContain('declined')
     expect(view.notices.join(' ')).toBe(text)
     expect(view).toMatchObject({ isAlert: true, phase: 'open', means: 'wallet' })
+  })
+
+  it.each(languageCodes.flatMap((code) => refusalReasons.map((reason) => [reason, code] as const)))(
+    'a payer who was refused for %s reads why and what to do, in %s',
+    (reason, language) => {
+      const refusalReason = numberOf(refusalReasons, reason)
+      const { why, advice } = refusals[language][reason]
+      const again = checkoutView({ ...checkout({}), refusedAttempts: 1, refusalReason }, language)
+      expect(again.notices[0]).toBe(`${why} ${advice}`)
+      const failed = { ...checkout({ state: 'Failed' }), refusedAttempts: 5, refusalReason }
+      expect(checkoutView(failed, language).notices[0]).toBe(why)
+    },
+  )
+
+  it('a share that failed because of another payer gives no reason of its own', () => {
+    const failed = { ...checkout({ state: 'Failed' }), refusedAttempts: 1, refusalReason: 2 }
+    expect(checkoutView(failed, 'en').notices).toHaveLength(1)
+  })
+
+  it('each reason of a refusal has words of its own in every language', () => {
+    for (const language of languageCodes) {
+      const texts = Object.values(refusals[language]).map(({ why }) => why)
+      expect(new Set(texts).size).toBe(refusalReasons.length)
+    }
   })
 
   it('amounts are written as the payer writes them, and exactly for machines', () => {

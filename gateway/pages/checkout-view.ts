@@ -8,11 +8,13 @@ import {
   payerStates,
   paymentMethods,
   paymentStates,
+  refusalReasons,
   wordOf,
 } from '#core/payment/words.ts'
 import { type Language, localMoney } from '#core/text/language.ts'
 import { fill, languages } from './language.ts'
 import type { Messages } from './messages/en.ts'
+import { refusals } from './messages/refusals.ts'
 import { type PaidShareMessage, type ReceiptRow, shareRows } from './receipts/receipt-view.ts'
 import { type ShownAmount, type ShownTime, shownAmount, shownPayer, shownTime } from './shown.ts'
 
@@ -31,6 +33,7 @@ export type CheckoutMessage = PaidShareMessage & {
   paidAmountMinor: bigint
   paymentId: string
   cancellable: boolean
+  refusalReason: number
 }
 
 /** How a payer can pay on the page. */
@@ -250,6 +253,7 @@ function wordsOf(
       : said[state]
   const keys: (keyof Messages)[] = notice === undefined ? [] : [notice]
   if (state === 'Refunded') keys.push(refundedTo(checkout))
+  const why = whyRefused(checkout, state, language)
   // The first refusal is not yet a reason to count.
   if (isRefused && attemptsLeft(checkout) === 1) keys.push('lastAttempt')
   else if (isRefused && checkout.refusedAttempts > 1) keys.push('attemptsLeft')
@@ -260,10 +264,20 @@ function wordsOf(
   return {
     title: say[title],
     totalLabel: say[total ?? 'total'],
-    notices: keys.map((key) => fill(say[key], values)),
+    notices: [...why, ...keys.map((key) => fill(say[key], values))],
     isAlert: isAlert ?? false,
     mark,
   }
+}
+
+/** Why the last attempt was refused, and while there may be another what to do about it. */
+function whyRefused(checkout: CheckoutMessage, state: PayerState, language: Language): string[] {
+  const reason = wordOf(refusalReasons, checkout.refusalReason)
+  if (reason === undefined) return []
+  const { why, advice } = refusals[language][reason]
+  if (state === 'Pending') return [`${why} ${advice}`]
+  // Another payer's attempts may have been used up.
+  return state === 'Failed' && attemptsLeft(checkout) === 0 ? [why] : []
 }
 
 /** Where the money goes back to: what the payer paid with. */

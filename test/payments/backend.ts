@@ -6,6 +6,7 @@ import {
   AttemptOutcome,
   type Charge,
   type ChargeService,
+  RefusalReason,
   type Withdrawal,
 } from '#gen/payweave/backend/v1/charges_pb.js'
 import type {
@@ -36,6 +37,8 @@ export function newBackend() {
   const state = {
     isDown: false,
     wallet: (() => AttemptOutcome.PAID) as Wallet,
+    /** Why it refuses what it refuses. */
+    refusalReason: RefusalReason.UNSPECIFIED,
     /** Charges that cannot be announced. */
     refuses: (() => false) as (charge: Charge) => boolean,
     /** What a payout waits for before it is answered. */
@@ -67,12 +70,13 @@ export function newBackend() {
       if (!received.charges.has(chargeId)) throw new Failure('CHARGE_NOT_FOUND', 'no such charge')
       const outcome = await state.wallet(attemptId, pin)
       received.attempts.set(attemptId, outcome)
-      return { outcome }
+      return { outcome, refusalReason: state.refusalReason }
     },
     getAttempt: ({ attemptId }) =>
       answer(() => {
         received.enquiries += 1
-        return { outcome: received.attempts.get(attemptId) ?? AttemptOutcome.UNSPECIFIED }
+        const outcome = received.attempts.get(attemptId) ?? AttemptOutcome.UNSPECIFIED
+        return { outcome, refusalReason: state.refusalReason }
       }),
     openCardFrame: ({ chargeId, returnUrl, language, theme }) =>
       answer(() => ({

@@ -1,4 +1,5 @@
 // Tests a payer's page under every response of the back end and repeated presses of the button.
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { AttemptOutcome } from '#gen/payweave/backend/v1/charges_pb.js'
 import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'

@@ -1,7 +1,9 @@
 // Lists of a merchant's payments and the history of one: what is in them, in which order, and for whom.
+
 import { randomUUID } from 'node:crypto'
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { PaymentEventType, PaymentState } from '#gen/payweave/payments/v1/payments_pb.js'
 import { sql } from '#platform/db/db.ts'
@@ -195,7 +197,8 @@ describe('the history of a payment', () => {
     expect(await historyOf(paymentId)).toEqual(['PAYMENT_CREATED 10000'])
     const [one, other] = payers.map(({ payerId }) => payerId) as [string, string]
     await harness.report(one, PROCESSING, 'a')
-    await harness.report(one, REFUSED, 'a')
+    const refused = { chargeId: one, attemptId: 'a', outcome: REFUSED }
+    await harness.reports.reportCharge({ ...refused, refusalReason: RefusalReason.LIMIT_EXCEEDED })
     await harness.report(one, PAID, 'b')
     await harness.report(other, PAID, 'c')
     await harness.report(other, PAID, 'd')
@@ -242,6 +245,12 @@ describe('the history of a payment', () => {
     const reasons = events.filter(({ reason }) => reason !== '')
     expect(reasons).toMatchObject([{ type: PaymentEventType.PAYMENT_REFUNDED, reason: 'Sold out' }])
     expect(events.filter(({ attemptId }) => attemptId === 'b')).toHaveLength(1)
+    const refusals = events.filter(
+      ({ refusalReason }) => refusalReason !== RefusalReason.UNSPECIFIED,
+    )
+    expect(refusals).toMatchObject([
+      { type: PaymentEventType.ATTEMPT_REFUSED, refusalReason: RefusalReason.LIMIT_EXCEEDED },
+    ])
   })
 
   it('the history of a payment keeps its ids while it grows', async () => {

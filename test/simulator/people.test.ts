@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   AttemptOutcome,
   ChargeChannel,
+  RefusalReason,
   WithdrawReason,
 } from '#gen/payweave/backend/v1/charges_pb.js'
 import { eventually } from '../support/eventually.ts'
@@ -135,6 +136,38 @@ describe('wallets', () => {
     expect(await pay(chargeId, '000002')).toBe(AttemptOutcome.REFUSED)
     expect(await pay(chargeId, '999999')).toBe(AttemptOutcome.REFUSED)
     expect(await pay(chargeId, '123456')).toBe(AttemptOutcome.PAID)
+  })
+
+  it.each([
+    ['000002', RefusalReason.DECLINED],
+    ['000014', RefusalReason.INVALID_DETAILS],
+    ['000017', RefusalReason.NOT_CONFIRMED],
+    ['000051', RefusalReason.INSUFFICIENT_FUNDS],
+    ['000055', RefusalReason.WRONG_CREDENTIALS],
+    ['000057', RefusalReason.NOT_PERMITTED],
+    ['000061', RefusalReason.LIMIT_EXCEEDED],
+    ['000091', RefusalReason.UNAVAILABLE],
+    ['999999', RefusalReason.WRONG_CREDENTIALS],
+  ])(
+    'a wallet refuses PIN %s with a reason of its own, and an enquiry has it too',
+    async (pin, reason) => {
+      const { chargeId } = await announce({})
+      const attemptId = randomUUID()
+      const refused = { outcome: AttemptOutcome.REFUSED, refusalReason: reason }
+      expect(await harness.charges.payWithWallet({ chargeId, attemptId, pin })).toMatchObject(
+        refused,
+      )
+      expect(await harness.charges.getAttempt({ attemptId })).toMatchObject(refused)
+    },
+  )
+
+  it('a payment and a charge that is paid already have no reason of a refusal', async () => {
+    const { chargeId } = await announce({})
+    for (const pin of ['123456', '000051']) {
+      const attempt = { chargeId, attemptId: randomUUID(), pin }
+      const { refusalReason } = await harness.charges.payWithWallet(attempt)
+      expect(refusalReason).toBe(RefusalReason.UNSPECIFIED)
+    }
   })
 
   it('the same attempt answers the same, and a charge pays once', async () => {

@@ -15,7 +15,12 @@ import type { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
 import type { FrameTheme } from '#gen/payweave/types/v1/types_pb.js'
 import { batched } from '#platform/db/batcher.ts'
 import { isRefused } from '#platform/db/db.ts'
-import type { Channel, NewCharge, WithdrawReason as Reason } from '../domain/charge.ts'
+import {
+  type Channel,
+  type NewCharge,
+  type WithdrawReason as Reason,
+  refusalNumber,
+} from '../domain/charge.ts'
 import { behaviourOf } from '../domain/people.ts'
 import { enquire, type Outcome, type PayContext, payWithWallet } from '../operations/pay.ts'
 import { insertCardFrame, insertCharges, withdrawCharges } from '../store/charge-store.ts'
@@ -81,13 +86,12 @@ export function chargeService(context: ServiceContext): ServiceImpl<typeof Charg
     async payWithWallet({ chargeId, attemptId, pin }) {
       const charge = rolledUpId(chargeId)
       const attempt = rolledUpId(attemptId)
-      const { outcome } = await payWithWallet(context, charge, attempt, pin)
+      const made = await payWithWallet(context, charge, attempt, pin)
       // An attempt that an enquiry has called unknown is refused now, and later enquiries still call it unknown.
-      return { outcome: outcome === 'unknown' ? AttemptOutcome.REFUSED : wireOutcomes[outcome] }
+      return made.outcome === 'unknown' ? { outcome: AttemptOutcome.REFUSED } : attemptMessage(made)
     },
     async getAttempt({ attemptId }) {
-      const { outcome } = await enquire(db, rolledUpId(attemptId))
-      return { outcome: wireOutcomes[outcome] }
+      return attemptMessage(await enquire(db, rolledUpId(attemptId)))
     },
     async openCardFrame({ chargeId, returnUrl, language, theme }) {
       const charge = rolledUpId(chargeId)
@@ -99,6 +103,11 @@ export function chargeService(context: ServiceContext): ServiceImpl<typeof Charg
       return { frameUrl: `${publicUrl}/card/${token}${frameQuery(language, theme)}` }
     },
   }
+}
+
+function attemptMessage(made: Outcome) {
+  const refusal = made.outcome === 'refused' ? made.refusal : undefined
+  return { outcome: wireOutcomes[made.outcome], refusalReason: refusalNumber(refusal) }
 }
 
 /** How the form is to look, as the query of its address: validated colours and a language tag. */

@@ -18,6 +18,10 @@ export const testCards: Readonly<Record<string, Verdict>> = {
   '4242424242424242': { outcome: 'paid' },
   '4000000000000002': { outcome: 'refused', refusal: 'declined' },
   '4000000000009995': { outcome: 'refused', refusal: 'insufficient_funds' },
+  '4000000000006975': { outcome: 'refused', refusal: 'limit_exceeded' },
+  '4000000000000127': { outcome: 'refused', refusal: 'wrong_credentials' },
+  '4000000000000069': { outcome: 'refused', refusal: 'invalid_details' },
+  '4000000000000119': { outcome: 'refused', refusal: 'unavailable' },
 }
 
 const expiryPattern = /^(\d{2})\s*\/?\s*((?:20)?\d{2})$/

@@ -23,6 +23,7 @@ describe('a charge', () => {
       outcome: 'refused',
       refusal: 'declined',
     })
+    expect(decideAttempt(open, weighPin('999999'))).toMatchObject({ refusal: 'wrong_credentials' })
     expect(closedReason({ ...open, isExpired: true })).toBe('expired')
     expect(closedReason({ ...open, isAnnounced: false })).toBe('withdrawn')
   })

@@ -1,12 +1,13 @@
 // State machines of a charge and of an attempt to pay it. Pure.
 import { type Machine, next } from '#core/machine.ts'
+import { numberOf, type RefusalReason, refusalReasons } from '#core/payment/words.ts'
 
 export type Channel = 'agent' | 'direct_pos' | 'payment_link'
 export type WithdrawReason = 'cancelled' | 'expired' | 'failed'
 export type ChargeState = 'open' | 'paid' | 'withdrawn' | 'paid_late'
 type ChargeEvent = 'pay' | 'withdraw' | 'pay_late'
 export type AttemptOutcome = 'paid' | 'refused' | 'unknown'
-export type Refusal = 'declined' | 'insufficient_funds' | ClosedReason
+export type Refusal = RefusalReason | ClosedReason
 /** Why a charge can no longer be paid. */
 export type ClosedReason = 'already_paid' | 'withdrawn' | 'expired'
 
@@ -75,9 +76,27 @@ export function decidePlannedAct(
   return charge.act === 'pay' ? { outcome: 'paid' } : { outcome: 'refused', refusal: 'declined' }
 }
 
-const pinThatPays = '123456'
+/** PINs of test wallets. All but 000002 end with the response code of ISO 8583 that they stand for. */
+const testPins: Readonly<Record<string, Verdict>> = {
+  '123456': { outcome: 'paid' },
+  '000002': { outcome: 'refused', refusal: 'declined' },
+  '000051': { outcome: 'refused', refusal: 'insufficient_funds' },
+  '000061': { outcome: 'refused', refusal: 'limit_exceeded' },
+  '000055': { outcome: 'refused', refusal: 'wrong_credentials' },
+  '000014': { outcome: 'refused', refusal: 'invalid_details' },
+  '000057': { outcome: 'refused', refusal: 'not_permitted' },
+  '000017': { outcome: 'refused', refusal: 'not_confirmed' },
+  '000091': { outcome: 'refused', refusal: 'unavailable' },
+}
 
-/** A wallet pays with PIN 123456; 000002 declines, and so does everything else. */
+/** What a wallet says to a PIN. Every other PIN is a wrong one. */
 export function weighPin(pin: string): Verdict {
-  return pin === pinThatPays ? { outcome: 'paid' } : { outcome: 'refused', refusal: 'declined' }
+  const known = Object.hasOwn(testPins, pin) ? testPins[pin] : undefined
+  return known ?? { outcome: 'refused', refusal: 'wrong_credentials' }
+}
+
+/** The number of a refusal in payweave.backend.v1; 0 for none, and for a charge that can no longer be paid. */
+export function refusalNumber(refusal: Refusal | null | undefined): number {
+  const reason = refusalReasons.find((one) => one === refusal)
+  return reason === undefined ? 0 : numberOf(refusalReasons, reason)
 }

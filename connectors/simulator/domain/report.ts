@@ -1,5 +1,5 @@
 // The reports that are sent to other services, and which service receives each.
-import type { AttemptOutcome } from './charge.ts'
+import type { AttemptOutcome, Refusal } from './charge.ts'
 import type { ConsentAnswer, ReviewedLevel } from './review.ts'
 
 /** A service that receives reports. */
@@ -20,6 +20,7 @@ type Content =
       attemptId: string
       outcome: 'processing' | Exclude<AttemptOutcome, 'unknown'>
       paymentMethod: 'card' | null
+      refusal: Refusal | null
     }
   | { kind: 'payout' | 'refund'; outcome: 'completed' }
   | { kind: 'onboarding'; outcome: 'completed'; accountLevel: ReviewedLevel }

@@ -15,6 +15,7 @@ import {
   TransferOutcome,
 } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { PaymentMethod } from '#gen/payweave/payments/v1/payments_pb.js'
+import { refusalNumber } from '../domain/charge.ts'
 import type { Receiver, Report, ReportTo } from '../domain/report.ts'
 
 /** Longest wait for the answer to one report. */
@@ -86,10 +87,11 @@ async function reportToPayments(
 ): Promise<void> {
   const { kind, subjectId } = report
   if (kind === 'charge') {
-    const { attemptId, paymentMethod: method } = report
+    const { attemptId, paymentMethod: method, refusal } = report
     const outcome = chargeOutcomes[report.outcome]
     const paymentMethod = method === 'card' ? PaymentMethod.CARD : PaymentMethod.UNSPECIFIED
-    const charge = { chargeId: subjectId, attemptId, outcome, paymentMethod }
+    const refusalReason = refusalNumber(refusal)
+    const charge = { chargeId: subjectId, attemptId, outcome, paymentMethod, refusalReason }
     await payments.reportCharge(charge, options)
     return
   }

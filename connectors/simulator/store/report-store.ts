@@ -82,7 +82,10 @@ const claimReportsStatement = sql(
    from due d
    where r.subject_id = d.subject_id and r.kind = d.kind and r.position = d.position
    returning r.subject_id as "subjectId", r.position, r.kind, r.attempt_id as "attemptId", r.outcome,
-     r.payment_method as "paymentMethod", r.account_level as "accountLevel", r.reason, r.attempts`,
+     r.payment_method as "paymentMethod", r.account_level as "accountLevel", r.reason, r.attempts,
+     case r.outcome when 'refused' then (
+       select a.refusal from attempt a where a.attempt_id = r.attempt_id
+     ) end as refusal`,
 )
 /** Takes the first open report of subjects that have one of these kinds due, and keeps others from it for a while. */
 export function claimReports(

@@ -12,6 +12,8 @@ import {
   paymentChannels,
   paymentMethods,
   paymentStates,
+  type RefusalReason,
+  refusalReasons,
 } from '#core/payment/words.ts'
 import {
   type Checkout,
@@ -33,6 +35,7 @@ export type Shown = {
   othersMinor?: bigint
   othersPaidMinor?: bigint
   refusedAttempts?: number
+  refusalReason?: RefusalReason
   businessName?: string
   payerName?: string
   description?: string
@@ -56,6 +59,9 @@ export function sampleCheckout(shown: Shown, linkToken: string): Checkout {
     paymentMethod: numberOf(paymentMethods, method),
     allowedMethods: [method, ...others].map((one) => numberOf(paymentMethods, one)),
     refusedAttempts: shown.refusedAttempts ?? 0,
+    ...(shown.refusalReason && {
+      refusalReason: numberOf(refusalReasons, shown.refusalReason),
+    }),
     cashCode: channel === 'agent' ? '123456789012' : '',
     successUrl,
     errorUrl,
@@ -115,14 +121,14 @@ export const states: Array<[name: string, shown: Shown, query?: string]> = [
   ['open at an agent', { channel: 'agent', method: 'cash' }],
   ['open to one of several', { othersMinor: 6_000n }],
   ['partly paid by others', shared],
-  ['refused', { refusedAttempts: 2 }],
-  ['refused, one attempt left', { refusedAttempts: 4 }],
+  ['refused', { refusedAttempts: 2, refusalReason: 'insufficient_funds' }],
+  ['refused, one attempt left', { refusedAttempts: 4, refusalReason: 'wrong_credentials' }],
   ['processing', { payer: 'Processing' }],
   ['paid', { payer: 'paid', payment: 'paid' }],
   ['paid, others not', { ...shared, payer: 'paid' }],
   ['cancelled', { payer: 'Cancelled', payment: 'Cancelled' }],
   ['expired', { payer: 'Expired', payment: 'Expired' }],
-  ['failed', { payer: 'Failed', payment: 'Failed', refusedAttempts: 5 }],
+  ['failed', { payer: 'Failed', payment: 'Failed', refusedAttempts: 5, refusalReason: 'declined' }],
   ['refunded', { payer: 'Refunded', payment: 'Refunded' }],
 ]
 

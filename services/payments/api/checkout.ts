@@ -21,11 +21,12 @@ import { checkoutMessage, paidShareMessage } from './messages.ts'
  * `cancelCheckout` refuses with PAYMENT_NOT_CANCELLABLE. A cash code whose key was retired is INTERNAL_ERROR.
  */
 export function checkoutService(checkouts: CheckoutContext): ServiceImpl<typeof CheckoutService> {
-  const message = ({ payment, payer, receipt }: CheckoutView) => {
+  const message = ({ payment, payer, receipt, refusalReason }: CheckoutView) => {
     const { paymentChannel, paymentMethod } = payer
     const others = channelMethods[paymentChannel].filter((method) => method !== paymentMethod)
     return checkoutMessage(payment, payer, {
       receipt,
+      refusalReason,
       allowedMethods: [paymentMethod, ...others],
       cashCode: paymentChannel === 'agent' ? cashCode(checkouts.payments.linkKeys(), payer) : '',
     })

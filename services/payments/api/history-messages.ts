@@ -1,7 +1,7 @@
 // Maps lists and histories of payments to the messages of payweave.payments.v1.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
-import { numberOf, paymentStates, wordOf } from '#core/payment/words.ts'
+import { numberOf, paymentStates, refusalReasons, wordOf } from '#core/payment/words.ts'
 import type {
   ListPaymentsRequest,
   PaymentHistoryEventSchema,
@@ -48,12 +48,13 @@ export function summaryMessage(
 export function historyMessage(
   event: HistoryEvent,
 ): MessageInitShape<typeof PaymentHistoryEventSchema> {
-  const { type, time, party, releaseTime, ...same } = event
+  const { type, time, party, releaseTime, refusalReason, ...same } = event
   return {
     ...same,
     type: numberOf(historyTypes, type),
     time: timestampOf(time),
     ...(releaseTime === undefined ? {} : { releaseTime: timestampOf(releaseTime) }),
+    ...(refusalReason && { refusalReason: numberOf(refusalReasons, refusalReason) }),
     ...(party === undefined
       ? {}
       : { party: { case: `${party.kind}MobileNumber` as const, value: party.mobileNumber } }),

@@ -14,6 +14,8 @@ import {
   paymentMethods,
   paymentStates,
   payoutStates,
+  type RefusalReason,
+  refusalReasons,
   type Words,
 } from '#core/payment/words.ts'
 import type { CheckoutSchema, PaidShareSchema } from '#gen/payweave/payments/v1/checkout_pb.js'
@@ -137,7 +139,13 @@ export function checkoutMessage(
     allowedMethods,
     cashCode,
     receipt,
-  }: { allowedMethods: PaymentMethod[]; cashCode: string; receipt: PaidShare | undefined },
+    refusalReason,
+  }: {
+    allowedMethods: PaymentMethod[]
+    cashCode: string
+    receipt: PaidShare | undefined
+    refusalReason: RefusalReason | undefined
+  },
 ): MessageInitShape<typeof CheckoutSchema> {
   return {
     businessName: payment.businessName,
@@ -165,6 +173,7 @@ export function checkoutMessage(
     ...(receipt && { receipt: receiptMessage(receipt) }),
     merchantId: payment.merchantId,
     projectId: payment.projectId,
+    ...(refusalReason && { refusalReason: enumOf(refusalReasons, refusalReason) }),
   }
 }
 

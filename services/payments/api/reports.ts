@@ -1,7 +1,8 @@
 // Maps payweave.payments.v1.ChargeReportService to the domain and back.
 import type { ServiceImpl } from '@connectrpc/connect'
-import { missing } from '#core/errors/errors.ts'
-import { paymentMethods, wordOf } from '#core/payment/words.ts'
+import { invalid, missing } from '#core/errors/errors.ts'
+import { paymentMethods, refusalReasons, wordOf } from '#core/payment/words.ts'
+import { RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import {
   ChargeOutcome,
   type ChargeReportService,
@@ -26,17 +27,22 @@ const transferOutcomes: Partial<Record<WireTransferOutcome, TransferOutcome>> = 
 
 /**
  * The handlers of ChargeReportService; a repeated report changes nothing. All refuse an id that was never announced
- * with CHARGE_NOT_FOUND, and an outcome that is not set with MISSING_PARAMETER.
+ * with CHARGE_NOT_FOUND, and an outcome that is not set with MISSING_PARAMETER. `reportCharge` refuses the reason of a
+ * refusal with another outcome with INVALID_PARAMETER.
  */
 export function chargeReportService(
   payments: PaymentContext,
 ): ServiceImpl<typeof ChargeReportService> {
   return {
-    async reportCharge({ chargeId, attemptId, outcome, paymentMethod }) {
+    async reportCharge({ chargeId, attemptId, outcome, paymentMethod, refusalReason }) {
+      if (refusalReason !== RefusalReason.UNSPECIFIED && outcome !== ChargeOutcome.REFUSED) {
+        throw invalid('refusal_reason', 'must be unset for an outcome that is no refusal')
+      }
       const state = await reportCharge(payments, chargeId, {
         attemptId,
         outcome: required(chargeOutcomes[outcome]),
         paymentMethod: wordOf(paymentMethods, paymentMethod),
+        refusalReason: wordOf(refusalReasons, refusalReason),
       })
       return { payerState: payerStateNumber(state) }
     },

@@ -1,4 +1,5 @@
 // What a change of a payment is decided from, and what the decision writes.
+import type { RefusalReason } from '#core/payment/words.ts'
 import type { AttemptOutcome } from './charge-report.ts'
 import type { Payment } from './payment.ts'
 import type { TransferOutcome } from './payout.ts'
@@ -21,11 +22,18 @@ export type Found = {
   refund: StoredRefund | undefined
 }
 
+/** What a back end reports of an attempt. */
+export type ReportedOutcome = {
+  outcome: Exclude<AttemptOutcome, 'unknown'>
+  /** Why it was refused; undefined for any other outcome, and when the back end gives no reason. */
+  refusalReason?: RefusalReason | undefined
+}
+
 /** What a change writes; an empty one writes nothing. */
 export type Decision = {
   transition?: Transition | undefined
   /** A report of the back end, which counts once. */
-  report?: (AttemptKey & { outcome: Exclude<AttemptOutcome, 'unknown'> }) | undefined
+  report?: (AttemptKey & ReportedOutcome) | undefined
   /** An attempt of ours, whose outcome is enquired after `leaseMs`. */
   begins?: (AttemptKey & { projectId: string; paymentId: string; leaseMs: number }) | undefined
   /** An attempt whose outcome is known; only one of ours has a row. */

@@ -1,6 +1,6 @@
 // Derives the history of a payment from the rows that its transitions wrote. Pure.
 import { namedUuid } from '#core/identity/id.ts'
-import type { PaymentState, PayoutState } from '#core/payment/words.ts'
+import type { PaymentState, PayoutState, RefusalReason } from '#core/payment/words.ts'
 import type { AttemptOutcome } from './charge-report.ts'
 import type { SettlementKind } from './transition.ts'
 
@@ -38,6 +38,7 @@ export type HistoryEvent = {
   amountMinor: bigint
   attemptId?: string
   reason?: string
+  refusalReason?: RefusalReason
   releaseTime?: Date
 }
 
@@ -53,7 +54,13 @@ export type HistoryRows = {
   payers: { payerId: string; mobileNumber: string; amountMinor: bigint }[]
   payees: PayeeRow[]
   attempts: { attemptId: string; payerId: string; time: Date }[]
-  reports: { attemptId: string; payerId: string; outcome: AttemptOutcome; time: Date }[]
+  reports: {
+    attemptId: string
+    payerId: string
+    outcome: AttemptOutcome
+    refusalReason: RefusalReason | null
+    time: Date
+  }[]
   settlements: SettlementRow[]
   refunds: { refundId: string; payerId: string; state: string; endTime: Date | null }[]
   /** Charges that were withdrawn: with the state that the request ended in. */
@@ -173,9 +180,10 @@ function attemptEntries(rows: HistoryRows): Entry[] {
   }
   const refused = rows.reports
     .filter(({ outcome }) => outcome === 'refused')
-    .map(({ attemptId, payerId, time }): Entry => {
+    .map(({ attemptId, payerId, refusalReason, time }): Entry => {
       const key = `${payerId} ${attemptId}`
-      return { ...ofPayer(rows, payerId), type: 'attempt_refused', time, attemptId, key }
+      const why = refusalReason === null ? {} : { refusalReason }
+      return { ...ofPayer(rows, payerId), ...why, type: 'attempt_refused', time, attemptId, key }
     })
   const received = rows.settlements.flatMap((settlement): Entry[] => {
     const type = receiptTypes[settlement.kind]

@@ -1,13 +1,14 @@
 // Payers' actions on their page: view, pay with a wallet, open a card form.
 import { Failure, invalid } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
-import { channelMethods } from '#core/payment/words.ts'
+import { channelMethods, type RefusalReason } from '#core/payment/words.ts'
+import type { Queryable } from '#platform/db/db.ts'
 import { beginAttempt } from '../domain/charge-report.ts'
 import { isReceiptToken, linkTokenHash, receiptIdOf } from '../domain/links.ts'
 import { isOpen, type Payer, type Payment } from '../domain/payment.ts'
 import { cancelByPayer } from '../domain/request-end.ts'
 import type { Backend, CardFrame } from '../ports/backend.ts'
-import { enquireAfter } from '../store/attempt-store.ts'
+import { enquireAfter, readRefusal } from '../store/attempt-store.ts'
 import { type PayerPlace, placeOfLink, readPayment } from '../store/payment-store.ts'
 import { type PaidShare, readPaidShare } from '../store/receipt-store.ts'
 import { announceCharges } from './announce-charges.ts'
@@ -18,8 +19,13 @@ import { reportCharge } from './reports.ts'
 /** What payers' pages work with. */
 export type CheckoutContext = { payments: PaymentContext; backend: Backend }
 
-/** What a page shows: a payment as one of its payers sees it, with their receipt once it is read. */
-export type CheckoutView = { payment: Payment; payer: Payer; receipt?: PaidShare | undefined }
+/** What a page shows: a payment as one of its payers sees it, with their receipt or why they were refused. */
+export type CheckoutView = {
+  payment: Payment
+  payer: Payer
+  receipt?: PaidShare | undefined
+  refusalReason?: RefusalReason | undefined
+}
 
 const tokenLength = 43
 // Longer than the call may take, so that the worker of enquiries does not ask while it is in flight.
@@ -43,7 +49,8 @@ export async function getCheckout(
   // The payer may be at the counter before the worker has announced the cash code.
   if (isFreshCode && view.payer.state === 'Pending') await announceAhead(checkouts, place.payerId)
   const { receiptId } = view.payer
-  return receiptId === undefined ? view : { ...view, receipt: await readPaidShare(db, receiptId) }
+  if (receiptId === undefined) return withRefusal(db, view)
+  return { ...view, receipt: await readPaidShare(db, receiptId) }
 }
 
 /** Reads the share that a receipt's link shows. PAYMENT_NOT_FOUND for a token that we did not make. */
@@ -87,7 +94,8 @@ export async function payWithWallet(
   const isOurs = pick(claimed, place).payer.attemptId === attempt.attemptId
   if (!isOurs) return { ...pick(claimed, place), refused: false }
   const outcome = await tryWallet({ payments, backend }, attempt, pin)
-  return { ...(await viewOf(payments, place)), refused: outcome === 'refused' }
+  const view = await viewOf(payments, place)
+  return { ...(await withRefusal(payments.db, view)), refused: outcome === 'refused' }
 }
 
 /** Calls the back end with no transaction open. Without an answer the worker of enquiries asks for the outcome. */
@@ -99,13 +107,15 @@ async function tryWallet(
   const { db, log } = payments
   const { attemptId, payerId } = attempt
   try {
-    const outcome = await onceKnown({ payments, backend }, payerId, () =>
+    const answer = await onceKnown({ payments, backend }, payerId, () =>
       backend.payWithWallet(payerId, attemptId, pin),
     )
+    const outcome = answer?.outcome
     if (outcome === 'processing') await enquireAfter(db, attemptId, firstEnquiryMs)
     await reportCharge(payments, payerId, {
       attemptId,
       outcome: outcome ?? 'unknown',
+      refusalReason: answer?.refusalReason,
       paymentMethod: outcome === 'paid' ? 'wallet' : undefined,
     })
     if (outcome !== undefined) return outcome
@@ -188,6 +198,13 @@ async function viewOf({ db }: PaymentContext, place: PayerPlace): Promise<Checko
   const reading = await readPayment(db, place.projectId, place.paymentId)
   if (reading === undefined) throw notFound()
   return pick(reading.payment, place)
+}
+
+/** A share that is paid says nothing of refusals before. */
+async function withRefusal(db: Queryable, view: CheckoutView): Promise<CheckoutView> {
+  const { payerId, refusedAttempts, receiptId } = view.payer
+  if (refusedAttempts === 0 || receiptId !== undefined) return view
+  return { ...view, refusalReason: await readRefusal(db, payerId) }
 }
 
 function pick(payment: Payment, { payerId }: PayerPlace): CheckoutView {

@@ -1,6 +1,6 @@
 // Processes the back end's reports about money; each report counts once.
 import { Failure } from '#core/errors/errors.ts'
-import type { PayerState, PaymentMethod, PayoutState } from '#core/payment/words.ts'
+import type { PayerState, PaymentMethod, PayoutState, RefusalReason } from '#core/payment/words.ts'
 import { type AttemptOutcome, applyReport } from '../domain/charge-report.ts'
 import type { Decision, Found } from '../domain/decision.ts'
 import { applyPayoutReport, type TransferOutcome } from '../domain/payout.ts'
@@ -13,6 +13,8 @@ export type AttemptReport = {
   attemptId: string
   outcome: AttemptOutcome
   paymentMethod: PaymentMethod | undefined
+  /** Why it was refused, if the back end says so. */
+  refusalReason?: RefusalReason | undefined
 }
 
 /**
@@ -41,7 +43,7 @@ function decideOnReport(
   payerId: string,
   report: AttemptReport,
 ): Decision {
-  const { attemptId, outcome } = report
+  const { attemptId, outcome, refusalReason } = report
   const payer = payment.payers.find((one) => one.payerId === payerId)
   if (payer === undefined || !payer.hasLink) throw unknown('charge')
   if (reported.includes(outcome)) return {}
@@ -49,7 +51,7 @@ function decideOnReport(
   const isReport = outcome !== 'unknown'
   const earlier = isReport ? [...reported] : []
   return {
-    report: isReport ? { payerId, attemptId, outcome } : undefined,
+    report: isReport ? { payerId, attemptId, outcome, refusalReason } : undefined,
     ends: outcome === 'processing' ? undefined : { payerId, attemptId },
     transition: applyReport(payment, { payerId, earlier, ...report }, now),
   }

@@ -1,10 +1,18 @@
 // The back end as payments uses it, over payweave.backend.v1.
 import type { Client } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import type { PaymentChannel, PaymentState } from '#core/payment/words.ts'
+import {
+  type PaymentChannel,
+  type PaymentState,
+  type RefusalReason,
+  refusalReasons,
+  wordOf,
+} from '#core/payment/words.ts'
 import {
   ChargeChannel,
   type ChargeService,
+  type GetAttemptResponse,
+  type PayWithWalletResponse,
   AttemptOutcome as WireOutcome,
   WithdrawReason,
 } from '#gen/payweave/backend/v1/charges_pb.js'
@@ -32,6 +40,13 @@ export type Withdrawal = { payerId: string; reason: PaymentState }
 /** Money to be sent. */
 export type Transfer = { id: string; amountMinor: bigint; currency: string }
 
+/** What the back end says of an attempt. */
+export type AttemptAnswer = {
+  outcome: AttemptOutcome
+  /** Why it was refused, if the back end says so. */
+  refusalReason?: RefusalReason | undefined
+}
+
 /** What payments asks of the outside world. Every call may be repeated. */
 export type Backend = {
   announce(charges: Announcement[]): Promise<void>
@@ -39,13 +54,9 @@ export type Backend = {
   payOut(payout: Transfer & { mobileNumberE164: string }): Promise<void>
   refund(refund: Transfer & { payerId: string }): Promise<void>
   /** Undefined: the charge is not known there (yet), and no money moved. */
-  payWithWallet(
-    payerId: string,
-    attemptId: string,
-    pin: string,
-  ): Promise<AttemptOutcome | undefined>
+  payWithWallet(payerId: string, attemptId: string, pin: string): Promise<AttemptAnswer | undefined>
   /** `unknown`: the attempt is not known there and will be refused for ever. */
-  enquire(attemptId: string): Promise<AttemptOutcome>
+  enquire(attemptId: string): Promise<AttemptAnswer>
   /** Undefined: the charge is not known there (yet). */
   openCardFrame(payerId: string, frame: CardFrame): Promise<string | undefined>
 }
@@ -106,14 +117,11 @@ export function backendPort(
     },
     payWithWallet: (payerId, attemptId, pin) =>
       unlessUnknown(async () => {
-        const answer = await charges.payWithWallet({ chargeId: payerId, attemptId, pin })
-        return outcomes[answer.outcome] ?? 'processing'
+        return answerOf(await charges.payWithWallet({ chargeId: payerId, attemptId, pin }))
       }),
     async enquire(attemptId) {
-      const { outcome } = await charges.getAttempt({ attemptId })
-      if (outcome === WireOutcome.UNSPECIFIED) return 'unknown'
-      // An unknown value of a later contract does not prove that nothing was paid: ask again.
-      return outcomes[outcome] ?? 'processing'
+      const answer = await charges.getAttempt({ attemptId })
+      return answer.outcome === WireOutcome.UNSPECIFIED ? { outcome: 'unknown' } : answerOf(answer)
     },
     openCardFrame: (payerId, { theme, ...frame }) =>
       unlessUnknown(async () => {
@@ -125,6 +133,13 @@ export function backendPort(
         return frameUrl
       }),
   }
+}
+
+function answerOf(answer: GetAttemptResponse | PayWithWalletResponse): AttemptAnswer {
+  // An unknown value of a later contract does not prove that nothing was paid: ask again.
+  const outcome = outcomes[answer.outcome] ?? 'processing'
+  if (outcome !== 'refused') return { outcome }
+  return { outcome, refusalReason: wordOf(refusalReasons, answer.refusalReason) }
 }
 
 function chargeMessage(charge: Announcement) {

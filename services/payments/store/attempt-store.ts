@@ -1,4 +1,5 @@
-// Statements on our own attempts to pay whose outcome is not known.
+// Statements on attempts to pay: our own whose outcome is not known, and why the last one of a payer was refused.
+import type { RefusalReason } from '#core/payment/words.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { PayerPlace } from './payment-store.ts'
 
@@ -51,4 +52,19 @@ export async function claimAttempts(db: Queryable, limit: number): Promise<Attem
     paymentId: row.payment_id,
     payerId: row.payer_id,
   }))
+}
+
+const refusalStatement = sql(
+  'attempt_refusal',
+  `select refusal_reason as "refusalReason" from charge_report
+   where payer_id = $1 and outcome = 'refused' order by report_time desc limit 1`,
+)
+
+/** Reads why the last refused attempt of a payer was refused; undefined when nobody said. Locks nothing. */
+export async function readRefusal(
+  db: Queryable,
+  payerId: string,
+): Promise<RefusalReason | undefined> {
+  const row = await db.row<{ refusalReason: RefusalReason | null }>(refusalStatement, [payerId])
+  return row?.refusalReason ?? undefined
 }

@@ -33,7 +33,7 @@ const readStatement = sql(
      ) as attempts,
      array(
        select json_build_object('attemptId', c.attempt_id, 'payerId', c.payer_id,
-         'outcome', c.outcome, 'time', c.report_time)
+         'outcome', c.outcome, 'refusalReason', c.refusal_reason, 'time', c.report_time)
        from payer r join charge_report c on c.payer_id = r.payer_id
        where r.payment_id = p.payment_id order by c.report_time, c.attempt_id
      ) as reports,

@@ -93,9 +93,10 @@ const insertEvents = sql(
 
 const insertReports = sql(
   'charge_report_insert',
-  `insert into charge_report (payer_id, attempt_id, outcome, report_time)
-   select payer_id, attempt_id, outcome::charge_outcome, clock_now()
-   from unnest($1::uuid[], $2::text[], $3::text[]) as r (payer_id, attempt_id, outcome)`,
+  `insert into charge_report (payer_id, attempt_id, outcome, refusal_reason, report_time)
+   select payer_id, attempt_id, outcome::charge_outcome, refusal_reason, clock_now()
+   from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
+     as r (payer_id, attempt_id, outcome, refusal_reason)`,
 )
 
 const insertAttempts = sql(
@@ -319,6 +320,7 @@ function writeAttempts(tx: Queryable, decisions: readonly Decision[]): Promise<u
         ['uuid', (row) => row.payerId],
         ['text', (row) => row.attemptId],
         ['text', (row) => row.outcome],
+        ['text', (row) => row.refusalReason],
       ],
     ),
     write(

@@ -69,11 +69,11 @@ export function startEnquiries(payments: PaymentContext, backend: Backend): Loop
       const attempts = await claimAttempts(payments.db, batchSize)
       await forEachOf(attempts, { width, kind: 'enquiry', log: payments.log }, async (attempt) => {
         const { attemptId } = attempt
-        const outcome = await backend.enquire(attemptId)
-        if (outcome === 'processing') return
+        const answer = await backend.enquire(attemptId)
+        if (answer.outcome === 'processing') return
         await reportCharge(payments, attempt.payerId, {
           attemptId,
-          outcome,
+          ...answer,
           paymentMethod: undefined,
         })
       })

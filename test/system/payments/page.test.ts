@@ -1,5 +1,6 @@
 // The hosted page as a payer without JavaScript uses it, and as an attacker does.
 import { describe, expect, it } from 'vitest'
+import { refusals } from '../../../gateway/pages/messages/refusals.ts'
 import { eventually } from '../../support/eventually.ts'
 import { readPdf } from '../../support/files/pdf.ts'
 import { samplePng } from '../../support/files/png.ts'
@@ -205,12 +206,13 @@ describe('paying by wallet', { concurrent: true }, () => {
     expect(after.html).not.toContain('<form')
   })
 
-  it('paying by wallet after a refusal pays once', async () => {
+  it('paying by wallet after a refusal, whose reason the page has, pays once', async () => {
     const { id, url } = await pageOf({ payers: [payer(20)] })
-    await payByPin(url, '000002')
+    await payByPin(url, '000051')
+    const { why, advice } = refusals.fr.insufficient_funds
     await eventually(
-      () => open(url),
-      ({ html }) => expect(html).toMatch(/refused|declined/i),
+      () => open(`${url}?lang=fr`),
+      ({ html }) => expect(unescaped(html)).toContain(`${why} ${advice}`),
     )
     await payByPin(url, '123456')
     await stateIs(id, 'paid')
@@ -301,13 +303,18 @@ describe('paying by card', { concurrent: true }, () => {
 
   it('a card that is declined or short of funds is refused and can be retried', async () => {
     const { id, url } = await pageOf(byCard)
-    for (const number of ['4000 0000 0000 0002', '4000000000009995']) {
+    for (const [number, reason] of [
+      ['4000 0000 0000 0002', 'declined'],
+      ['4000000000009995', 'insufficient_funds'],
+      ['4000000000000069', 'invalid_details'],
+    ] as const) {
       const result = await payByCard(url, number)
       expect(result.html).toMatch(/declined/i)
       await eventually(
-        () => shop.status(id),
-        (answer) => expect(payerStatesOf(answer)).toEqual(['Pending']),
+        () => open(url),
+        ({ html }) => expect(html).toContain(refusals.en[reason].why),
       )
+      expect(payerStatesOf(await shop.status(id))).toEqual(['Pending'])
     }
     await payByCard(url, '4242424242424242')
     await stateIs(id, 'paid')

@@ -1,6 +1,7 @@
 // The good requests of all services but accounts, for the sweep of bad input.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
@@ -115,6 +116,12 @@ function payments({ projectId, merchantId }: Facts): Requests {
           attemptId: randomUUID(),
           outcome: ChargeOutcome.PAID,
           paymentMethod: PaymentMethod.CARD,
+        },
+        {
+          chargeId: randomUUID(),
+          attemptId: randomUUID(),
+          outcome: ChargeOutcome.REFUSED,
+          refusalReason: RefusalReason.INSUFFICIENT_FUNDS,
         },
       ],
       reportPayout: [{ payoutId: randomUUID(), outcome: TransferOutcome.COMPLETED }],

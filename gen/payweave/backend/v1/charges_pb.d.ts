@@ -217,6 +217,13 @@ export declare type PayWithWalletResponse = Message<"payweave.backend.v1.PayWith
    * @generated from field: payweave.backend.v1.AttemptOutcome outcome = 1;
    */
   outcome: AttemptOutcome;
+
+  /**
+   * Why the attempt was refused. UNSPECIFIED for any other outcome.
+   *
+   * @generated from field: payweave.backend.v1.RefusalReason refusal_reason = 2;
+   */
+  refusalReason: RefusalReason;
 };
 
 /**
@@ -257,6 +264,13 @@ export declare type GetAttemptResponse = Message<"payweave.backend.v1.GetAttempt
    * @generated from field: payweave.backend.v1.AttemptOutcome outcome = 1;
    */
   outcome: AttemptOutcome;
+
+  /**
+   * Why the attempt was refused. UNSPECIFIED for any other outcome.
+   *
+   * @generated from field: payweave.backend.v1.RefusalReason refusal_reason = 2;
+   */
+  refusalReason: RefusalReason;
 };
 
 /**
@@ -446,6 +460,85 @@ export enum AttemptOutcome {
  * Describes the enum payweave.backend.v1.AttemptOutcome.
  */
 export declare const AttemptOutcomeSchema: GenEnum<AttemptOutcome>;
+
+/**
+ * Why an attempt to pay was refused, in as far as the payer may know it and can do something about it. A back end maps the
+ * codes of its rails to these families: response codes of ISO 8583 (field 39) and of ISO 20022 (ExternalStatusReason1Code)
+ * are named as examples. Whatever would reveal how fraud is detected, or that a card is reported lost or stolen, is DECLINED.
+ *
+ * @generated from enum payweave.backend.v1.RefusalReason
+ */
+export enum RefusalReason {
+  /**
+   * Not given.
+   *
+   * @generated from enum value: REFUSAL_REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The bank or wallet declined, for no reason that a payer may know. ISO 8583 04, 05, 07, 34, 41, 43, 59, 62, 63, 75;
+   * ISO 20022 AC06, FR01, MS03.
+   *
+   * @generated from enum value: REFUSAL_REASON_DECLINED = 1;
+   */
+  DECLINED = 1,
+
+  /**
+   * Not enough money or credit. ISO 8583 51; ISO 20022 AM04.
+   *
+   * @generated from enum value: REFUSAL_REASON_INSUFFICIENT_FUNDS = 2;
+   */
+  INSUFFICIENT_FUNDS = 2,
+
+  /**
+   * Above a limit on amounts or on the number of payments. ISO 8583 61, 65; ISO 20022 AM02, AM14.
+   *
+   * @generated from enum value: REFUSAL_REASON_LIMIT_EXCEEDED = 3;
+   */
+  LIMIT_EXCEEDED = 3,
+
+  /**
+   * Wrong PIN or security code. ISO 8583 55.
+   *
+   * @generated from enum value: REFUSAL_REASON_WRONG_CREDENTIALS = 4;
+   */
+  WRONG_CREDENTIALS = 4,
+
+  /**
+   * No such card or account, or it has expired. ISO 8583 14, 54; ISO 20022 AC01.
+   *
+   * @generated from enum value: REFUSAL_REASON_INVALID_DETAILS = 5;
+   */
+  INVALID_DETAILS = 5,
+
+  /**
+   * The card or account may not be used for such a payment. ISO 8583 57, 58; ISO 20022 AC04, AG01.
+   *
+   * @generated from enum value: REFUSAL_REASON_NOT_PERMITTED = 6;
+   */
+  NOT_PERMITTED = 6,
+
+  /**
+   * The payer did not confirm: they refused, did nothing in time, or could not be authenticated. ISO 8583 17; ISO 20022
+   * CUST, DS02, MS02.
+   *
+   * @generated from enum value: REFUSAL_REASON_NOT_CONFIRMED = 7;
+   */
+  NOT_CONFIRMED = 7,
+
+  /**
+   * The bank or wallet could not be reached or failed. ISO 8583 91, 92, 96; ISO 20022 AB05, AB06, AB08, AB10.
+   *
+   * @generated from enum value: REFUSAL_REASON_UNAVAILABLE = 8;
+   */
+  UNAVAILABLE = 8,
+}
+
+/**
+ * Describes the enum payweave.backend.v1.RefusalReason.
+ */
+export declare const RefusalReasonSchema: GenEnum<RefusalReason>;
 
 /**
  * Collects money from payers. Outcomes are reported to payweave.payments.v1.ChargeReportService.

@@ -7,6 +7,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { PayerState, PaymentMethod, PayoutState } from "./payments_pb.js";
+import type { RefusalReason } from "../../backend/v1/charges_pb.js";
 
 /**
  * Describes the file payweave/payments/v1/charge_report.proto.
@@ -47,6 +48,13 @@ export declare type ReportChargeRequest = Message<"payweave.payments.v1.ReportCh
    * @generated from field: payweave.payments.v1.PaymentMethod payment_method = 4;
    */
   paymentMethod: PaymentMethod;
+
+  /**
+   * Why the attempt was refused; the payer reads it. UNSPECIFIED for any other outcome.
+   *
+   * @generated from field: payweave.backend.v1.RefusalReason refusal_reason = 5;
+   */
+  refusalReason: RefusalReason;
 };
 
 /**
@@ -244,7 +252,8 @@ export declare const TransferOutcomeSchema: GenEnum<TransferOutcome>;
  */
 export declare const ChargeReportService: GenService<{
   /**
-   * Reports on a charge. INVALID_ARGUMENT for an UNSPECIFIED outcome.
+   * Reports on a charge. INVALID_ARGUMENT for an UNSPECIFIED outcome, and for a refusal_reason with an outcome other than
+   * REFUSED.
    *
    * @generated from rpc payweave.payments.v1.ChargeReportService.ReportCharge
    */

@@ -8,6 +8,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { PayerState, PaymentChannel, PaymentMethod, PaymentState } from "./payments_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { RefusalReason } from "../../backend/v1/charges_pb.js";
 import type { FrameTheme } from "../../types/v1/types_pb.js";
 
 /**
@@ -195,6 +196,14 @@ export declare type Checkout = Message<"payweave.payments.v1.Checkout"> & {
    * @generated from field: string project_id = 25;
    */
   projectId: string;
+
+  /**
+   * Why the last attempt was refused. UNSPECIFIED when none was, when the back end gave no reason, and once the share is
+   * paid.
+   *
+   * @generated from field: payweave.backend.v1.RefusalReason refusal_reason = 26;
+   */
+  refusalReason: RefusalReason;
 };
 
 /**

@@ -7,6 +7,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { RefusalReason } from "../../backend/v1/charges_pb.js";
 
 /**
  * Describes the file payweave/payments/v1/payments.proto.
@@ -1145,6 +1146,13 @@ export declare type PaymentHistoryEvent = Message<"payweave.payments.v1.PaymentH
    * @generated from field: google.protobuf.Timestamp release_time = 9;
    */
   releaseTime?: Timestamp | undefined;
+
+  /**
+   * Why the attempt was refused. Set for ATTEMPT_REFUSED only, and there if the back end gave a reason.
+   *
+   * @generated from field: payweave.backend.v1.RefusalReason refusal_reason = 10;
+   */
+  refusalReason: RefusalReason;
 };
 
 /**
