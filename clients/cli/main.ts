@@ -25,6 +25,7 @@ import { projectCommands } from './projects.ts'
 import { requestsCommand } from './requests/tail.ts'
 import { restoreCommands } from './restore/command.ts'
 import { keyListCommands } from './rotation/command.ts'
+import { sandboxResetCommand } from './sandbox.ts'
 import { sealCommands } from './seal.ts'
 import { tailCommand } from './tail.ts'
 import { triggerCommand } from './trigger/command.ts'
@@ -46,6 +47,7 @@ const working: Command[] = [
   doctorCommand,
   statusCommand,
   triggerCommand,
+  sandboxResetCommand,
   ...bootstrapCommands,
   backendConformanceCommand,
   conformanceCommand,

@@ -31,6 +31,7 @@ const groups: Record<string, { heading: string; says: string; alias?: string }> 
     alias: 'delivery',
   },
   events: { heading: 'Merchants:', says: 'attempts of pushes as they end', alias: 'event' },
+  sandbox: { heading: 'Merchants:', says: 'the sandbox of this machine' },
   seal: { heading: 'Merchants:', says: 'sealed values' },
   project: { heading: 'Access:', says: 'projects', alias: 'projects' },
   merchant: { heading: 'Access:', says: 'merchants of a project', alias: 'merchants' },

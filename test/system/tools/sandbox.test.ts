@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { connect } from 'nats'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runHere } from '../../support/command-line.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Mesh, type ProcessTable, runs, startMesh } from '../../support/mesh.ts'
 import { ownNats, ownPostgres, type TestServer } from '../../support/servers.ts'
@@ -297,6 +298,29 @@ describe('a local start', () => {
     expect(detailsOf(again.answer)).toEqual(detailsOf(open.answer))
     await collectCash(mesh, code)
     await shop.stateIs(open.id, 'paid')
+    await paysOnce(mesh)
+  })
+
+  it('a local start is empty after a reset, which it refuses while it runs, and keeps its keys', {
+    timeout: 180_000,
+  }, async () => {
+    const { sandbox, dataDir } = mesh
+    const id = await paysOnce(mesh)
+    const reset = (...words: string[]) => runHere(dataDir, 'sandbox', 'reset', ...words)
+    const early = await reset('--yes')
+    expect([early.code, early.err]).toEqual([1, expect.stringContaining('already running')])
+
+    await mesh.stop()
+    expect((await reset()).code).toBe(2)
+    expect(await reset('--yes')).toMatchObject({ code: 0, err: '' })
+    expect(fs.existsSync(path.join(dataDir, 'postgres', 'cluster'))).toBe(false)
+    const again = await reset('--yes')
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining('nothing to reset')])
+    await mesh.start()
+
+    expect(mesh.sandbox).toEqual(sandbox)
+    const { status, body } = await merchant(mesh).status(id)
+    expect([status, body['errorCode']]).toEqual([404, 'PAYMENT_NOT_FOUND'])
     await paysOnce(mesh)
   })
 })
