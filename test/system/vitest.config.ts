@@ -6,6 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 // quote-execution counts the money of people whom others pay too.
 const breaking = [
   'tools/sandbox',
+  'tools/planted-defects',
   'recovery/faults',
   'recovery/bill-faults',
   'accounts/keys',
@@ -24,6 +25,7 @@ const last = ['test/system/accounts/secrets.test.ts']
 
 /** Begun last, one of them would keep a single worker busy at the end of its group. */
 const longest = [
+  'planted-defects',
   'sandbox',
   'kill',
   'faults',
