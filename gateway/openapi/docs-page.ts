@@ -1,4 +1,5 @@
 // The page of /docs: a frame for the bundled viewer, which loads nothing from another origin.
+import { requestHeaders } from './parameters.ts'
 
 /** Addresses are relative, so that the page also works behind a prefix. */
 export const docsPage = `<!doctype html>
@@ -51,6 +52,13 @@ export const docsStyle = `body {
 }
 `
 
+/** Headers that a client makes anew for each call, by the examples that the viewer fills in. */
+const madeAnew = {
+  'PW-request-date': requestHeaders['requestDate']?.['example'],
+  'PW-request-id': requestHeaders['requestId']?.['example'],
+  'Idempotency-Key': requestHeaders['idempotencyKey']?.['example'],
+}
+
 /** The script that starts the viewer with one entry for each version. */
 export function docsInitializer(versions: readonly string[]): string {
   const urls = versions.map((version) => ({
@@ -58,6 +66,19 @@ export function docsInitializer(versions: readonly string[]): string {
     url: `openapi.json?version=${version}`,
   }))
   return `'use strict'
+const examples = ${JSON.stringify(madeAnew)}
+const make = {
+  'PW-request-date': () => new Date().toISOString().slice(0, 19).replace('T', ' '),
+  'PW-request-id': () => crypto.randomUUID(),
+  'Idempotency-Key': () => crypto.randomUUID(),
+}
+// A date or an id that still is the example of the document would be too old, or a repeat.
+const withoutExamples = (request) => {
+  for (const [name, example] of Object.entries(examples)) {
+    if (request.headers?.[name] === example) request.headers[name] = make[name]()
+  }
+  return request
+}
 SwaggerUIBundle({
   dom_id: '#viewer',
   urls: ${JSON.stringify(urls)},
@@ -71,6 +92,7 @@ SwaggerUIBundle({
   persistAuthorization: false,
   // The viewer would send each document to a service on the Internet.
   validatorUrl: 'none',
+  requestInterceptor: withoutExamples,
 })
 `
 }

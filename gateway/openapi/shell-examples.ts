@@ -118,6 +118,7 @@ function formLines(form: Example['form']): string[] {
 export function withoutShell(body: object): unknown {
   const text = JSON.stringify(body)
     .replaceAll(demo.unique, '1001')
+    .replaceAll('$SIMULATOR_URL', 'https://shop.example')
     .replaceAll(/\$\(\(.*?%.*?\)\)/g, '2345678')
     .replaceAll(/\$([A-Z_]+)/g, '<$1>')
   return JSON.parse(text)

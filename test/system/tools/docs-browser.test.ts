@@ -1,0 +1,56 @@
+// A reader who tries a request on /docs with the keys of the sandbox.
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findChromium, launchChromium } from '../../browser/chromium.ts'
+import { visit } from '../../browser/visit.ts'
+import { passedOver } from '../../support/system-program.ts'
+import { merchant, sharedMesh } from '../harness.ts'
+
+const chromium = await findChromium()
+const mesh = sharedMesh()
+const { base_url: baseUrl, projects } = mesh.sandbox
+const timeout = 30_000
+
+describe.skipIf(chromium.missing !== undefined)(`/docs${passedOver(chromium)}`, () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await launchChromium(chromium)
+  })
+  afterAll(() => browser?.close())
+
+  it('a payment is created by trying the example on /docs, with two keys filled in and nothing else', async () => {
+    const { page, complaints, close } = await visit(browser)
+    await page.goto(`${baseUrl}/docs#/Payment%20requests/createPaymentRequest`)
+    await page.getByRole('button', { name: 'Authorize', exact: true }).click({ timeout })
+    await page.locator('.auth-container input').fill(projects.demo.subscription_key)
+    await page.locator('.auth-btn-wrapper .authorize').click()
+    await page.locator('.auth-btn-wrapper .btn-done').click()
+
+    const operation = page.locator('#operations-Payment_requests-createPaymentRequest')
+    await operation.getByRole('button', { name: 'Try it out' }).click({ timeout })
+    const body = operation.locator('textarea.body-param__text')
+    const example = await body.inputValue()
+    expect(example).toContain('<PROJECTS_DEMO_API_KEY>')
+    const id = `tried-${crypto.randomUUID()}`
+    await body.fill(
+      example
+        .replace('<PROJECTS_DEMO_API_KEY>', projects.demo.api_key)
+        // Other tests may have tried it before.
+        .replace('order-1001', id),
+    )
+    const asked = page.waitForRequest((request) => request.method() === 'POST')
+    await operation.getByRole('button', { name: 'Execute' }).click()
+    const request = await asked
+    const sentMs = Date.parse(`${request.headers()['pw-request-date']}Z`)
+    expect(Math.abs(Date.now() - sentMs)).toBeLessThan(timeout)
+    expect((await request.response())?.status()).toBe(200)
+    await operation.locator('.live-responses-table').getByText(id).first().waitFor({ timeout })
+
+    const listed = await merchant(mesh).call('GET', '/payments/list', {
+      query: { version: '2026-12-01', api_key: projects.demo.api_key, transaction_id: id },
+    })
+    expect(listed.body['payments']).toMatchObject([{ transaction_id: id }])
+    expect(complaints()).toEqual([])
+    await close()
+  }, 90_000)
+})
