@@ -8,6 +8,7 @@ import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
+import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
@@ -73,6 +74,7 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     settlements: accounts.of(SettlementPostingService),
     payments: payments.of(PaymentsService),
     paymentOperations: payments.of(PaymentOperationsService),
+    bills: billing.of(BillingService),
     catalogue: billing.of(CatalogueService),
     deliveries: delivery.of(DeliveryService),
     tails: delivery.lastingOf(DeliveryService, tailMs),

@@ -10,6 +10,7 @@ import { assets, sendPage } from '../pages/render.ts'
 import { registerAccess } from '../routes/access.ts'
 import { registerAudit } from '../routes/audit.ts'
 import { registerBalances } from '../routes/balances.ts'
+import { registerBills } from '../routes/bills.ts'
 import { registerCatalogue } from '../routes/catalogue.ts'
 import { registerDeadLetters } from '../routes/dead-letters.ts'
 import { registerDevelopers } from '../routes/developers.ts'
@@ -101,6 +102,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerDevelopers(app, { worker, clients })
   registerAccess(app, { worker, clients })
   registerBalances(app, { worker, clients })
+  registerBills(app, { worker, clients })
   registerInbox(app, { worker, clients })
   registerOnboarding(app, { worker, clients })
   registerStuck(app, { worker, clients })

@@ -51,6 +51,11 @@ const projectPlaces: Place[] = [
     needs: 'payweave.accounts.v1.BalanceService/ListProjectBalances',
   },
   {
+    label: 'Bills',
+    path: 'bills',
+    needs: 'payweave.billing.v1.BillingService/ListBillPayments',
+  },
+  {
     label: 'Developers',
     path: 'developers',
     needs: 'payweave.accounts.v1.AccessService/ListApiKeys',

@@ -45,7 +45,7 @@ export function choices(names: Readonly<Record<number, string>>) {
 type Tone = 'good' | 'bad' | 'busy' | 'plain'
 
 const tones: Readonly<Record<Exclude<Tone, 'plain'>, readonly string[]>> = {
-  good: ['paid', 'delivered', 'completed', 'done', 'breaker closed', 'active', 'posted'],
+  good: ['paid', 'success', 'delivered', 'completed', 'done', 'breaker closed', 'active', 'posted'],
   bad: ['failed', 'exhausted', 'blocked', 'gone', 'expired', 'breaker open', 'revoked'],
   busy: ['pending', 'sending', 'processing', 'partially paid', 'running', 'breaker half open'],
 }

@@ -10,6 +10,7 @@ import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
+import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
@@ -83,7 +84,10 @@ export async function startHarness(texts?: Texts) {
       [PaymentsService, peers.payments],
       [PaymentOperationsService, peers.paymentOperations],
     ]),
-    serve('billing', [[CatalogueService, peers.catalogue]]),
+    serve('billing', [
+      [CatalogueService, peers.catalogue],
+      [BillingService, peers.bills],
+    ]),
     serve('delivery', [
       [DeliveryService, peers.deliveries],
       [DeadLetterService, peers.deadLetters],

@@ -18,7 +18,7 @@ afterAll(() => harness?.close())
 
 /** Every page of the console. */
 function everyPage(): string[] {
-  const { projectId, payment, delivery, job } = harness.peers.projects.demo
+  const { projectId, payment, bill, delivery, job } = harness.peers.projects.demo
   const { staff } = harness.peers
   const base = `/projects/${projectId}`
   return [
@@ -29,6 +29,9 @@ function everyPage(): string[] {
     `${base}/developers`,
     `${base}/balances`,
     `${base}/access`,
+    `${base}/bills`,
+    `${base}/bills?state=success`,
+    `${base}/bills/${bill.transactionId}`,
     '/inbox',
     `/inbox/onboardings/${staff.reviewId}`,
     '/stuck',
@@ -134,6 +137,35 @@ it('the payments are a CSV file whose cells are no formulas, page after page', a
     expect(row).toContain(',25.00,0.00,USD,paid,')
     expect(row).toContain(`,"'${evil.replaceAll('"', '""')}",`)
   }
+})
+
+it('the bill payments are a CSV file whose cells are no formulas, page after page', async () => {
+  const { projectId, bill } = harness.peers.projects.demo
+  const { text } = await browser.get(`/projects/${projectId}/bills.csv?state=success`)
+  const [head, ...rows] = text.trimEnd().split('\r\n')
+  expect(head).toMatch(/^transaction_id,amount,currency,state,/)
+  expect(rows).toHaveLength(2)
+  for (const line of rows) {
+    expect(line).toContain(`${bill.transactionId},5.00,USD,success,`)
+    expect(line).toContain(`,"'${evil.replaceAll('"', '""')}",`)
+  }
+  const none = await browser.get(`/projects/${projectId}/bills.csv?state=failed`)
+  expect(none.text.trimEnd()).toBe(head)
+})
+
+it('the receipt of a bill payment is a download for all but viewers', async () => {
+  const { demo, other } = harness.peers.projects
+  const path = `/projects/${demo.projectId}/bills/${demo.bill.transactionId}`
+  expect((await browser.get(path)).text).toContain(`href="${path}/receipt.pdf"`)
+  const { text, headers } = await browser.get(`${path}/receipt.pdf`)
+  expect(text).toBe(`%PDF-${demo.bill.receiptId}`)
+  expect(headers.get('content-type')).toBe('application/pdf')
+  expect(headers.get('content-disposition')).toContain('attachment')
+  const foreign = `/projects/${demo.projectId}/bills/${other.bill.transactionId}/receipt.pdf`
+  expect((await browser.get(foreign)).status).toBe(404)
+  const viewer = await harness.signedIn('kwame')
+  expect((await viewer.get(path)).text).not.toContain('receipt.pdf')
+  expect((await viewer.get(`${path}/receipt.pdf`)).status).toBe(403)
 })
 
 it('a reader of a file that takes nothing is cut off', async () => {

@@ -1,37 +1,22 @@
 // The services that the console calls, with rows whose every text tries to be markup or a formula. Calls are kept with who made them.
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import { type AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
+import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { type BillingService, BillPaymentState } from '#gen/payweave/billing/v1/billing_pb.js'
 import type { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
-import {
-  AttemptOutcome,
-  DeliveryKind,
-  DeliverySchema,
-  type DeliveryService,
-  DeliveryState,
-} from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { type DeliveryService, DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { BreakerState, type EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import type { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
+import type { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import {
-  ReplayJobSchema,
-  ReplayJobState,
-  type ReplayService,
-} from '#gen/payweave/delivery/v1/replay_pb.js'
-import {
-  FraudCheckStatus,
-  PayerState,
-  PaymentChannel,
   PaymentEventType,
-  PaymentMethod,
-  PaymentSchema,
   PaymentState,
   type PaymentsService,
-  PayoutState,
 } from '#gen/payweave/payments/v1/payments_pb.js'
 import { currentContext } from '#platform/rpc/context.ts'
+import { deliveryOf, newProject, type Project, paymentOf, pushOf, shown } from './projects.ts'
 import { evilTexts, type Texts, time } from './rows.ts'
 import { staffPeers } from './staff-peers.ts'
 
@@ -269,7 +254,27 @@ export function newPeers(texts: Texts = evilTexts) {
     },
   }
   const ofDelivery = { deliveries, deadLetters, merchantDeliveries, endpoints, replays }
-  const handlers = { access, payments, ...ofDelivery }
+  const billOf = (projectId: string, transactionId: string) => {
+    const { bill } = of(projectId)
+    if (bill.transactionId === transactionId) return bill
+    throw new Failure('BILL_PAYMENT_NOT_FOUND', 'no such bill payment')
+  }
+  const bills: Partial<ServiceImpl<typeof BillingService>> = {
+    listBillPayments({ projectId, state, pageToken }) {
+      seen('ListBillPayments')
+      const { bill } = of(projectId)
+      if (state !== BillPaymentState.UNSPECIFIED && state !== bill.state) return {}
+      return { payments: [bill], nextPageToken: pageToken === '' ? 'second' : '' }
+    },
+    getBillPayment: ({ projectId, transactionId }) => ({
+      payment: billOf(projectId, transactionId),
+    }),
+    printReceipt({ projectId, transactionId }) {
+      seen('PrintReceipt')
+      return { pdf: Buffer.from(`%PDF-${billOf(projectId, transactionId).receiptId}`) }
+    },
+  }
+  const handlers = { access, payments, bills, ...ofDelivery }
   return {
     projects,
     institutionId,
@@ -284,89 +289,3 @@ export function newPeers(texts: Texts = evilTexts) {
 
 /** Attempts that a tail shows at once. */
 const tailed = 1_000
-
-function pushOf({ delivery }: Project, { url, body: text }: Texts) {
-  const { deliveryId, eventId, kind, state, attemptCount, attempts } = delivery
-  const shownOnce = { eventType: 'payment_completed', url, createTime: time }
-  const body = new TextEncoder().encode(text)
-  const subject = { deliveryId, eventId, paymentId: delivery.subjectId, kind, state, body }
-  return { ...subject, ...shownOnce, attemptCount, attempts }
-}
-
-type Project = ReturnType<typeof newProject>
-
-function newProject(name: string, texts: Texts) {
-  const projectId = randomUUID()
-  const payment = create(PaymentSchema, {
-    paymentId: randomUUID(),
-    projectId,
-    merchantId: randomUUID(),
-    transactionId: `${name}-${texts.id}`.slice(0, 64),
-    amountMinor: 2_500n,
-    currency: 'USD',
-    description: texts.note,
-    state: PaymentState.PAID,
-    fraudCheckStatus: FraudCheckStatus.SKIPPED,
-    createTime: time,
-    updateTime: time,
-    expireTime: time,
-    payers: [
-      {
-        mobileNumber: texts.number,
-        firstName: texts.name,
-        lastName: texts.name,
-        amountMinor: 2_500n,
-        state: PayerState.PAID,
-        paymentChannel: PaymentChannel.PAYMENT_LINK,
-        paymentMethod: PaymentMethod.WALLET,
-      },
-    ],
-    payees: [{ mobileNumber: texts.number, amountMinor: 2_500n, payoutState: PayoutState.SENT }],
-  })
-  const delivery = create(DeliverySchema, {
-    deliveryId: randomUUID(),
-    projectId,
-    kind: DeliveryKind.NOTIFY,
-    subjectId: payment.paymentId,
-    origin: texts.url,
-    state: DeliveryState.EXHAUSTED,
-    attemptCount: 1,
-    eventId: randomUUID(),
-    occurredTime: time,
-    attempts: [
-      {
-        number: 1,
-        startTime: time,
-        outcome: AttemptOutcome.CONNECTION_FAILED,
-        error: texts.note,
-        durationMs: 12,
-        answer: new TextEncoder().encode(texts.body),
-      },
-    ],
-  })
-  const job = create(ReplayJobSchema, {
-    jobId: randomUUID(),
-    projectId,
-    state: ReplayJobState.RUNNING,
-    replayedCount: 7n,
-    ratePerS: 50,
-    createTime: time,
-  })
-  const named = { name: `${name} ${texts.name}`, merchantName: texts.name, secret: randomUUID() }
-  const keyId = randomUUID()
-  return { projectId, ...named, keyId, payment, delivery, job }
-}
-
-function shown({ projectId, name }: Project) {
-  return { projectId, name, environment: Environment.SANDBOX }
-}
-
-function paymentOf({ payment }: Project, paymentId: string) {
-  if (payment.paymentId === paymentId) return payment
-  throw new Failure('PAYMENT_NOT_FOUND', 'no such payment')
-}
-
-function deliveryOf({ delivery }: Project, deliveryId: string) {
-  if (delivery.deliveryId === deliveryId) return delivery
-  throw new Failure('DELIVERY_NOT_FOUND', 'no such delivery')
-}

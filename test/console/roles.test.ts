@@ -24,6 +24,7 @@ describe('a person of one project', () => {
       const browser = await harness.signedIn(id)
       const things = [
         `payments/${other.payment.paymentId}`,
+        `bills/${other.bill.transactionId}`,
         `pushes/${other.delivery.deliveryId}`,
         `pushes/replays/${other.job.jobId}`,
       ]
@@ -34,6 +35,8 @@ describe('a person of one project', () => {
         `/payments?merchant=${other.payment.merchantId}`,
         '/receivers',
         '/balances',
+        '/bills',
+        '/bills.csv',
         '/access',
         '/balances/statement.csv',
         '/developers',

@@ -1,7 +1,8 @@
 // Maps payweave.billing.v1.BillingService to the domain and back.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Failure, missing } from '#core/errors/errors.ts'
+import { Failure, invalid, missing } from '#core/errors/errors.ts'
+import { isUuid } from '#core/identity/id.ts'
 import { hashToken } from '#core/identity/token.ts'
 import {
   type BillingService,
@@ -16,6 +17,7 @@ import type { Bill, BillOrder, BillState, RetryCategory } from '../domain/bill.t
 import { receiptOfBill } from '../domain/receipt.ts'
 import { type Billing, payBill } from '../operations/pay.ts'
 import { receiptTokenOf } from '../operations/receipt-link.ts'
+import { type BillList, listBills } from '../store/bill-list-store.ts'
 import { findByLink, findByTransaction } from '../store/bill-store.ts'
 
 const states = {
@@ -25,6 +27,15 @@ const states = {
   succeeded: BillPaymentState.SUCCESS,
   failed: BillPaymentState.FAILED,
 } as const satisfies Record<BillState, BillPaymentState>
+
+const lists = {
+  [BillPaymentState.UNSPECIFIED]: 'all',
+  [BillPaymentState.PENDING]: 'pending',
+  [BillPaymentState.SUCCESS]: 'succeeded',
+  [BillPaymentState.FAILED]: 'failed',
+} as const satisfies Record<BillPaymentState, BillList>
+
+const usualPageSize = 50
 
 const categories = {
   RETRIABLE: WireCategory.RETRIABLE,
@@ -38,7 +49,8 @@ const categories = {
  *
  * `payBill`: BILLER_NOT_FOUND, PRODUCT_NOT_FOUND, CURRENCY_NOT_SUPPORTED, AMOUNT_OUT_OF_RANGE,
  * CUSTOMER_REFERENCE_INVALID, INSUFFICIENT_FUNDS, IDEMPOTENCY_KEY_CONFLICT, IDEMPOTENCY_KEY_IN_PROGRESS;
- * SERVICE_UNAVAILABLE or TIMEOUT when the biller could not be called, with the key free again. The others refuse an
+ * SERVICE_UNAVAILABLE or TIMEOUT when the biller could not be called, with the key free again. `listBillPayments` refuses a page token
+ * that is not ours with INVALID_PARAMETER. The others refuse an
  * unknown payment or link with BILL_PAYMENT_NOT_FOUND; those that print refuse a payment that has not succeeded with
  * RECEIPT_NOT_AVAILABLE.
  */
@@ -56,6 +68,18 @@ export function billingService(
       const bill = await read(billing, projectOf(context, projectId), transactionId)
       return { payment: billMessage(bill) }
     },
+    async listBillPayments(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const { state, pageToken } = request
+      const limit = request.pageSize === 0 ? usualPageSize : request.pageSize
+      const place = { projectId, afterId: placeOf(pageToken), limit: limit + 1 }
+      const found = await listBills(billing.db, lists[state], place)
+      const page = found.slice(0, limit)
+      return {
+        payments: page.map(billMessage),
+        nextPageToken: found.length > limit ? tokenOf(page.at(-1)) : '',
+      }
+    },
     async printReceipt({ projectId, transactionId }, context) {
       const bill = await read(billing, projectOf(context, projectId), transactionId)
       const pdf = await print(billing, bill)
@@ -68,6 +92,17 @@ export function billingService(
       return { pdf: await print(billing, bill), receiptId: bill.receiptId ?? '' }
     },
   }
+}
+
+function tokenOf(last: Bill | undefined): string {
+  return Buffer.from(last?.billPaymentId ?? '').toString('base64url')
+}
+
+function placeOf(token: string): string | undefined {
+  if (token === '') return undefined
+  const id = Buffer.from(token, 'base64url').toString()
+  if (!isUuid(id)) throw invalid('page_token', 'is not ours')
+  return id
 }
 
 // Kept of the call's time for writing the outcome and the response.

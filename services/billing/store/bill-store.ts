@@ -3,11 +3,13 @@ import { type ArrayType, arrayParameter } from '#platform/db/arrays.ts'
 import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import type { Bill, BillEnd, BillOrder } from '../domain/bill.ts'
 
-const columns = `bill_payment_id, project_id, request_fingerprint, transaction_id, biller_code, product_code,
+/** Columns of a `BillRow`. */
+export const billColumns = `bill_payment_id, project_id, request_fingerprint, transaction_id, biller_code, product_code,
   customer_reference, amount_minor, currency, external_reference, client_receipt_id, state, receipt_id,
   link_key_id, failure_code, retry_category, enquiries, review_time, create_time, end_time`
 
-type Row = {
+/** A payment as its row is read. */
+export type BillRow = {
   bill_payment_id: string
   project_id: string
   request_fingerprint: Buffer
@@ -30,7 +32,8 @@ type Row = {
   end_time: Date | null
 }
 
-function billOf(row: Row): Bill {
+/** The payment of a row. */
+export function billOf(row: BillRow): Bill {
   return {
     billPaymentId: row.bill_payment_id,
     projectId: row.project_id,
@@ -60,7 +63,7 @@ async function billWhere(
   statement: Sql,
   values: unknown[],
 ): Promise<Bill | undefined> {
-  const row = await db.row<Row>(statement, values)
+  const row = await db.row<BillRow>(statement, values)
   return row === undefined ? undefined : billOf(row)
 }
 
@@ -89,7 +92,7 @@ const claimStatement = sql(
    from unnest($2::uuid[], $3::text[]) with ordinality as a(project, key, n)
    left join made m on m.n = a.n
    left join lateral (
-     select ${columns} from bill_payment b
+     select ${billColumns} from bill_payment b
      where m.n is null and b.project_id = a.project and b.idempotency_key = a.key
    ) known on true`,
 )
@@ -117,7 +120,7 @@ export async function claimKeys(
   const ordered = claims.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
   const column = (type: ArrayType, value: (claim: Claim) => unknown) =>
     arrayParameter(type, ordered.map(value))
-  type ClaimRow = Row & { n: number; claimTime: Date | null }
+  type ClaimRow = BillRow & { n: number; claimTime: Date | null }
   const rows = await db.rows<ClaimRow>(claimStatement, [
     column('uuid', ({ billPaymentId }) => billPaymentId),
     column('uuid', ({ order }) => order.projectId),
@@ -148,7 +151,7 @@ function keyOf({ order }: Claim): string {
 
 function claimedBy(
   claim: Claim,
-  row: (Row & { claimTime: Date | null }) | undefined,
+  row: (BillRow & { claimTime: Date | null }) | undefined,
 ): Claimed | undefined {
   if (row?.claimTime) return { bill: newBill(claim, row.claimTime), isNew: true }
   return row?.bill_payment_id ? { bill: billOf(row), isNew: false } : undefined
@@ -182,7 +185,7 @@ function newBill({ order, billPaymentId, transactionId }: Claim, createTime: Dat
 
 const byKeyStatement = sql(
   'bill_by_key',
-  `select ${columns} from bill_payment where project_id = $1 and idempotency_key = $2`,
+  `select ${billColumns} from bill_payment where project_id = $1 and idempotency_key = $2`,
 )
 
 /** The payment of a key. */
@@ -196,7 +199,7 @@ export function findByKey(
 
 const byTransactionStatement = sql(
   'bill_by_transaction',
-  `select ${columns} from bill_payment where project_id = $1 and transaction_id = $2`,
+  `select ${billColumns} from bill_payment where project_id = $1 and transaction_id = $2`,
 )
 
 /** A payment by the id that its client knows. */
@@ -210,7 +213,7 @@ export function findByTransaction(
 
 const byLinkStatement = sql(
   'bill_by_link',
-  `select ${columns} from bill_payment where link_token_hash = $1`,
+  `select ${billColumns} from bill_payment where link_token_hash = $1`,
 )
 
 /** A payment by the hash of the token in its receipt's link. */
@@ -222,7 +225,7 @@ const renewLinkStatement = sql(
   'bill_renew_link',
   `update bill_payment set link_token_hash = $3, link_key_id = $4
    where bill_payment_id = $1 and link_key_id is not distinct from $2 and receipt_id is not null
-   returning ${columns}`,
+   returning ${billColumns}`,
 )
 
 /** Gives a receipt another link, unless a concurrent call has: then undefined. The link before ends. */
@@ -262,7 +265,7 @@ const endStatement = sql(
      as e(id, token, new_state, receipt, link_hash, code, category, reference, link_key, is_posted)
    where bill_payment_id = e.id and lease_token = e.token
      and state in ('claimed', 'pending', 'review')
-   returning ${columns}`,
+   returning ${billColumns}`,
 )
 
 /** What a receipt is known by. */
@@ -291,7 +294,7 @@ export async function writeEnds(
   const ordered = drafts.toSorted((a, b) => (a.billPaymentId < b.billPaymentId ? -1 : 1))
   const column = (type: ArrayType, value: (draft: EndDraft) => unknown) =>
     arrayParameter(type, ordered.map(value))
-  const rows = await db.rows<Row>(endStatement, [
+  const rows = await db.rows<BillRow>(endStatement, [
     column('uuid', ({ billPaymentId }) => billPaymentId),
     column('uuid', ({ leaseToken }) => leaseToken),
     column('text', ({ end }) => end.state),
@@ -317,7 +320,7 @@ const unclearStatement = sql(
      next_time = clock_now() + $4::float8 * interval '1 second',
      review_time = case when $4::float8 is null then clock_now() end
    where bill_payment_id = $1 and lease_token = $2 and state in ('claimed', 'pending')
-   returning ${columns}`,
+   returning ${billColumns}`,
 )
 
 /**
@@ -342,7 +345,7 @@ const dueStatement = sql(
    )
    update bill_payment b set lease_token = $2, next_time = clock_now() + $3 * interval '1 millisecond'
    from due where b.bill_payment_id = due.bill_payment_id
-   returning ${columns.replace('bill_payment_id', 'b.bill_payment_id')}`,
+   returning ${billColumns.replace('bill_payment_id', 'b.bill_payment_id')}`,
 )
 
 /** Claims payments that are due for an enquiry, for `leaseMs`. Locked rows are skipped. */
@@ -352,6 +355,6 @@ export async function takeDue(
   leaseToken: string,
   leaseMs: number,
 ): Promise<Bill[]> {
-  const rows = await db.rows<Row>(dueStatement, [limit, leaseToken, leaseMs])
+  const rows = await db.rows<BillRow>(dueStatement, [limit, leaseToken, leaseMs])
   return rows.map(billOf)
 }

@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
-import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
+import { BillingService, BillPaymentState } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import {
@@ -227,6 +227,7 @@ function quotes({ projectId, institutionId, sessionToken }: Facts): Requests {
 
 function billing({ projectId }: Facts): Requests {
   const key = { projectId, transactionId: randomBytes(24).toString('base64url') }
+  const billToken = Buffer.from(randomUUID()).toString('base64url')
   const usd = (minorUnits: bigint) => ({ currency: 'USD', minorUnits })
   const product = {
     billerCode: 'DEMO_POWER',
@@ -259,6 +260,9 @@ function billing({ projectId }: Facts): Requests {
         },
       ],
       getBillPayment: [key],
+      listBillPayments: [
+        { projectId, state: BillPaymentState.FAILED, pageSize: 10, pageToken: billToken },
+      ],
       printReceipt: [key],
       readReceipt: [{ token: linkToken }],
     }),

@@ -313,6 +313,74 @@ export declare type GetBillPaymentResponse = Message<"payweave.billing.v1.GetBil
 export declare const GetBillPaymentResponseSchema: GenMessage<GetBillPaymentResponse>;
 
 /**
+ * Lists the payments of a project.
+ *
+ * @generated from message payweave.billing.v1.ListBillPaymentsRequest
+ */
+export declare type ListBillPaymentsRequest = Message<"payweave.billing.v1.ListBillPaymentsRequest"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * State. UNSPECIFIED: any.
+   *
+   * @generated from field: payweave.billing.v1.BillPaymentState state = 2;
+   */
+  state: BillPaymentState;
+
+  /**
+   * Page size, 1 to 200. Zero means 50.
+   *
+   * @generated from field: uint32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payweave.billing.v1.ListBillPaymentsRequest.
+ * Use `create(ListBillPaymentsRequestSchema)` to create a new message.
+ */
+export declare const ListBillPaymentsRequestSchema: GenMessage<ListBillPaymentsRequest>;
+
+/**
+ * Response to ListBillPaymentsRequest.
+ *
+ * @generated from message payweave.billing.v1.ListBillPaymentsResponse
+ */
+export declare type ListBillPaymentsResponse = Message<"payweave.billing.v1.ListBillPaymentsResponse"> & {
+  /**
+   * The payments, newest first.
+   *
+   * @generated from field: repeated payweave.billing.v1.BillPayment payments = 1;
+   */
+  payments: BillPayment[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payweave.billing.v1.ListBillPaymentsResponse.
+ * Use `create(ListBillPaymentsResponseSchema)` to create a new message.
+ */
+export declare const ListBillPaymentsResponseSchema: GenMessage<ListBillPaymentsResponse>;
+
+/**
  * Prints the receipt of a payment.
  *
  * @generated from message payweave.billing.v1.PrintReceiptRequest
@@ -524,6 +592,16 @@ export declare const BillingService: GenService<{
     methodKind: "unary";
     input: typeof GetBillPaymentRequestSchema;
     output: typeof GetBillPaymentResponseSchema;
+  },
+  /**
+   * Lists payments. INVALID_ARGUMENT for a malformed token.
+   *
+   * @generated from rpc payweave.billing.v1.BillingService.ListBillPayments
+   */
+  listBillPayments: {
+    methodKind: "unary";
+    input: typeof ListBillPaymentsRequestSchema;
+    output: typeof ListBillPaymentsResponseSchema;
   },
   /**
    * Prints a receipt. NOT_FOUND; FAILED_PRECONDITION (RECEIPT_NOT_AVAILABLE) before SUCCESS.

@@ -1,0 +1,129 @@
+// Projects of the peers with one of each thing, whose every text tries to be markup or a formula.
+import { randomUUID } from 'node:crypto'
+import { create } from '@bufbuild/protobuf'
+import { Failure } from '#core/errors/errors.ts'
+import { Environment } from '#gen/payweave/accounts/v1/access_pb.js'
+import { BillPaymentSchema, BillPaymentState } from '#gen/payweave/billing/v1/billing_pb.js'
+import {
+  AttemptOutcome,
+  DeliveryKind,
+  DeliverySchema,
+  DeliveryState,
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { ReplayJobSchema, ReplayJobState } from '#gen/payweave/delivery/v1/replay_pb.js'
+import {
+  FraudCheckStatus,
+  PayerState,
+  PaymentChannel,
+  PaymentMethod,
+  PaymentSchema,
+  PaymentState,
+  PayoutState,
+} from '#gen/payweave/payments/v1/payments_pb.js'
+import { type Texts, time } from './rows.ts'
+
+/** A push as its merchant sees it. */
+export function pushOf({ delivery }: Project, { url, body: text }: Texts) {
+  const { deliveryId, eventId, kind, state, attemptCount, attempts } = delivery
+  const shownOnce = { eventType: 'payment_completed', url, createTime: time }
+  const body = new TextEncoder().encode(text)
+  const subject = { deliveryId, eventId, paymentId: delivery.subjectId, kind, state, body }
+  return { ...subject, ...shownOnce, attemptCount, attempts }
+}
+
+/** A project and its things. */
+export type Project = ReturnType<typeof newProject>
+
+/** A project with one of each thing. */
+export function newProject(name: string, texts: Texts) {
+  const projectId = randomUUID()
+  const payment = create(PaymentSchema, {
+    paymentId: randomUUID(),
+    projectId,
+    merchantId: randomUUID(),
+    transactionId: `${name}-${texts.id}`.slice(0, 64),
+    amountMinor: 2_500n,
+    currency: 'USD',
+    description: texts.note,
+    state: PaymentState.PAID,
+    fraudCheckStatus: FraudCheckStatus.SKIPPED,
+    createTime: time,
+    updateTime: time,
+    expireTime: time,
+    payers: [
+      {
+        mobileNumber: texts.number,
+        firstName: texts.name,
+        lastName: texts.name,
+        amountMinor: 2_500n,
+        state: PayerState.PAID,
+        paymentChannel: PaymentChannel.PAYMENT_LINK,
+        paymentMethod: PaymentMethod.WALLET,
+      },
+    ],
+    payees: [{ mobileNumber: texts.number, amountMinor: 2_500n, payoutState: PayoutState.SENT }],
+  })
+  const delivery = create(DeliverySchema, {
+    deliveryId: randomUUID(),
+    projectId,
+    kind: DeliveryKind.NOTIFY,
+    subjectId: payment.paymentId,
+    origin: texts.url,
+    state: DeliveryState.EXHAUSTED,
+    attemptCount: 1,
+    eventId: randomUUID(),
+    occurredTime: time,
+    attempts: [
+      {
+        number: 1,
+        startTime: time,
+        outcome: AttemptOutcome.CONNECTION_FAILED,
+        error: texts.note,
+        durationMs: 12,
+        answer: new TextEncoder().encode(texts.body),
+      },
+    ],
+  })
+  const bill = create(BillPaymentSchema, {
+    transactionId: randomUUID(),
+    state: BillPaymentState.SUCCESS,
+    receiptId: 'PWBP-AAAA1111',
+    externalReference: texts.id,
+    clientReceiptId: texts.id,
+    failureCode: texts.note,
+    amount: { currency: 'USD', minorUnits: 500n },
+    billerCode: texts.name,
+    productCode: texts.name,
+    customerReference: texts.number,
+    createTime: time,
+    endTime: time,
+  })
+  const job = create(ReplayJobSchema, {
+    jobId: randomUUID(),
+    projectId,
+    state: ReplayJobState.RUNNING,
+    replayedCount: 7n,
+    ratePerS: 50,
+    createTime: time,
+  })
+  const named = { name: `${name} ${texts.name}`, merchantName: texts.name, secret: randomUUID() }
+  const keyId = randomUUID()
+  return { projectId, ...named, keyId, payment, bill, delivery, job }
+}
+
+/** A project as AccessService shows it. */
+export function shown({ projectId, name }: Project) {
+  return { projectId, name, environment: Environment.SANDBOX }
+}
+
+/** The payment of a project. Throws PAYMENT_NOT_FOUND for another id. */
+export function paymentOf({ payment }: Project, paymentId: string) {
+  if (payment.paymentId === paymentId) return payment
+  throw new Failure('PAYMENT_NOT_FOUND', 'no such payment')
+}
+
+/** The delivery of a project. Throws DELIVERY_NOT_FOUND for another id. */
+export function deliveryOf({ delivery }: Project, deliveryId: string) {
+  if (delivery.deliveryId === deliveryId) return delivery
+  throw new Failure('DELIVERY_NOT_FOUND', 'no such delivery')
+}
