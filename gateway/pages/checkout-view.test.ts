@@ -14,8 +14,8 @@ import {
   refusalReasons,
 } from '#core/payment/words.ts'
 import { languageCodes } from '#core/text/language.ts'
+import { refusals } from '#core/text/refusals.ts'
 import { type CheckoutMessage, type CheckoutView, checkoutView } from './checkout-view.ts'
-import { refusals } from './messages/refusals.ts'
 
 const partiallyPaid = numberOf(paymentStates, 'Partially_paid')
 

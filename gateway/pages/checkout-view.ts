@@ -12,9 +12,9 @@ import {
   wordOf,
 } from '#core/payment/words.ts'
 import { type Language, localMoney } from '#core/text/language.ts'
+import { refusals } from '#core/text/refusals.ts'
 import { fill, languages } from './language.ts'
 import type { Messages } from './messages/en.ts'
-import { refusals } from './messages/refusals.ts'
 import { type PaidShareMessage, type ReceiptRow, shareRows } from './receipts/receipt-view.ts'
 import { type ShownAmount, type ShownTime, shownAmount, shownPayer, shownTime } from './shown.ts'
 

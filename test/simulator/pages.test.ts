@@ -1,6 +1,7 @@
 // Uses the simulator's pages as a payer's browser and an agent do, without any script.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { refusals } from '#core/text/refusals.ts'
 import { ChargeChannel, WithdrawReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, newCharge, open, returnUrl, startHarness, submit } from './harness.ts'
@@ -104,6 +105,8 @@ describe('the card form', () => {
   it.each([
     ['4000 0000 0000 0002', 'declined'],
     ['4000-0000-0000-9995', 'insufficient funds'],
+    ['4000-0000-0000-9995', refusals.en.insufficient_funds.advice],
+    ['4000 0000 0000 0069', refusals.en.invalid_details.why],
     ['5555 5555 5555 4444', 'declined'],
   ])(
     'the card form declines %s with the word %s, and lets the payer try again',

@@ -2,9 +2,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUuid, randomId } from '#core/identity/id.ts'
 import { hashToken } from '#core/identity/token.ts'
+import { refusalReasons } from '#core/payment/words.ts'
 import { directionOf, type Language, languageOfTag } from '#core/text/language.ts'
+import { refusals } from '#core/text/refusals.ts'
 import { readCard } from '../domain/card.ts'
-import { type ClosedReason, closedReason } from '../domain/charge.ts'
+import { type ClosedReason, closedReason, type Refusal } from '../domain/charge.ts'
 import { type FormOutcome, payByCard } from '../operations/pay.ts'
 import { type CardFrame, findCardFrame } from '../store/charge-store.ts'
 import { type CardTexts, cardTexts } from './card-texts.ts'
@@ -113,15 +115,23 @@ function closedForm(
 }
 
 function cardResult(
-  { say, common }: Look,
+  { language, say, common }: Look,
   result: Exclude<FormOutcome, { outcome: 'closed' }>,
   returnUrl: string,
 ): Page {
   const isPaid = result.outcome === 'paid'
   const state: FormState = isPaid ? 'approved' : 'declined'
-  const isShortOfFunds = result.outcome === 'refused' && result.refusal === 'insufficient_funds'
-  const declined = isShortOfFunds ? say.insufficientFundsText : say.declinedText
-  const message = isPaid ? say.approvedText : declined
+  const refusal = result.outcome === 'refused' ? result.refusal : undefined
+  const message = isPaid ? say.approvedText : declinedText(say, language, refusal)
   const data = { ...common, outcome: state, state, message, canRetry: !isPaid, returnUrl }
   return { status: 200, view: './card-result', title: isPaid ? say.approved : say.declined, data }
+}
+
+/** That the card was declined, and as far as the payer may know it why, and what to do. */
+function declinedText(say: CardTexts, language: Language, refusal: Refusal | undefined): string {
+  const reason = refusalReasons.find((one) => one === refusal)
+  if (reason === undefined) return say.declinedText
+  const { why, advice } = refusals[language][reason]
+  if (reason === 'insufficient_funds') return `${say.insufficientFundsText} ${advice}`
+  return `${say.declinedText} ${why} ${advice}`
 }

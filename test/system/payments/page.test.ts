@@ -1,6 +1,6 @@
 // The hosted page as a payer without JavaScript uses it, and as an attacker does.
 import { describe, expect, it } from 'vitest'
-import { refusals } from '../../../gateway/pages/messages/refusals.ts'
+import { refusals } from '#core/text/refusals.ts'
 import { eventually } from '../../support/eventually.ts'
 import { readPdf } from '../../support/files/pdf.ts'
 import { samplePng } from '../../support/files/png.ts'
@@ -310,6 +310,7 @@ describe('paying by card', { concurrent: true }, () => {
     ] as const) {
       const result = await payByCard(url, number)
       expect(result.html).toMatch(/declined/i)
+      expect(result.html).toContain(refusals.en[reason].advice)
       await eventually(
         () => open(url),
         ({ html }) => expect(html).toContain(refusals.en[reason].why),

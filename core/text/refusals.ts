@@ -1,6 +1,6 @@
 // Why a payment was refused and what a payer can do about it, in every language; no markup.
-import type { RefusalReason } from '#core/payment/words.ts'
-import type { Language } from '#core/text/language.ts'
+import type { RefusalReason } from '../payment/words.ts'
+import type { Language } from './language.ts'
 
 /** `why` stands alone on the page of a payment that has failed; `advice` follows it while the payer may try again. */
 export type RefusalText = { why: string; advice: string }
