@@ -95,11 +95,17 @@ export async function collectCash(
 /** The address of the card form in the page's frame. It is there once the back end knows the charge. */
 export function cardFrameOf(url: string): Promise<string> {
   return eventually(async () => {
-    const { html } = await open(url)
-    const frame = /<iframe[^>]*\ssrc="([^"]+)"/.exec(html)?.[1]
-    if (frame === undefined) throw new Error(`no card form: ${html}`)
-    return unescaped(frame)
+    const frame = await frameOf(url)
+    // A page of ours, which waits for a slow back end.
+    return frame.startsWith('/') ? frameOf(new URL(frame, url).href) : frame
   })
+}
+
+async function frameOf(url: string): Promise<string> {
+  const { html } = await open(url)
+  const frame = /<iframe[^>]*\ssrc="([^"]+)"/.exec(html)?.[1]
+  if (frame === undefined) throw new Error(`no card form: ${html}`)
+  return unescaped(frame)
 }
 
 /** The card form in the page's frame. */
