@@ -20,6 +20,9 @@ type Options = { worker: Worker; clients: Clients }
 const { EXHAUSTED, BLOCKED, GONE } = DeliveryState
 const deadStates = { [EXHAUSTED]: 'EXHAUSTED', [BLOCKED]: 'BLOCKED', [GONE]: 'GONE' }
 
+/** Each row has a form. */
+const pageSize = 25
+
 /** Registers `/dead-letters` and its resend. */
 export function registerDeadLetters(app: FastifyInstance, { worker, clients }: Options): void {
   app.get(
@@ -44,7 +47,7 @@ async function show(work: Work, { deadLetters }: Clients) {
   const { request, reply, query, may } = work
   const state = valueOf(deadStates, query.get('state')) ?? DeliveryState.UNSPECIFIED
   const pageToken = query.get('page') ?? ''
-  const listed = await deadLetters.listDeadLetters({ state, pageToken })
+  const listed = await deadLetters.listDeadLetters({ state, pageToken, pageSize })
   const mayResend = may('payweave.delivery.v1.DeliveryService/ReplayDelivery')
   return sendSections(reply, {
     title: 'Dead letters',

@@ -21,7 +21,10 @@ import {
 } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money } from '../pages/words.ts'
-import { nextPageUrl } from './list.ts'
+import { firstRows, nextPageUrl } from './list.ts'
+
+/** Rows of a section: the page has several, and most rows have a form. */
+const pageSize = 10
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -79,10 +82,14 @@ function decisionOf(form: URLSearchParams) {
 async function show(work: Work, clients: Clients) {
   const { catalogue, paymentOperations, balances } = clients
   const { request, reply, query, may } = work
-  const failed = { state: WaitingRefundState.FAILED, pageToken: query.get('refunds') ?? '' }
+  const failed = {
+    state: WaitingRefundState.FAILED,
+    pageToken: query.get('refunds') ?? '',
+    pageSize,
+  }
   const [onboardings, reviews, refunds, suspense] = await Promise.all([
     onboardingsSections(work, clients),
-    catalogue.listReviews({ pageToken: query.get('page') ?? '' }),
+    catalogue.listReviews({ pageToken: query.get('page') ?? '', pageSize }),
     paymentOperations.listWaitingRefunds(failed),
     balances.listOpenBalances({ internal: InternalAccount.SUSPENSE }),
   ])
@@ -106,7 +113,10 @@ async function onboardingsSections(work: Work, clients: Clients): Promise<Sectio
   const { request, query, may } = work
   if (!may('payweave.accounts.v1.OnboardingService/ListOnboardings')) return []
   const pageToken = query.get('onboardings') ?? ''
-  const { onboardings, nextPageToken } = await clients.onboardings.listOnboardings({ pageToken })
+  const { onboardings, nextPageToken } = await clients.onboardings.listOnboardings({
+    pageToken,
+    pageSize,
+  })
   const mayOpen = may('payweave.accounts.v1.OnboardingService/GetOnboarding')
   return [
     {
@@ -167,13 +177,14 @@ function refundsSection(refunds: WaitingRefund[], may: May): Section {
 }
 
 function suspenseSection(balances: ProjectBalance[]): Section {
+  const { rows, cut } = firstRows(balances, pageSize)
   return {
     heading: 'Suspense',
-    note: 'Money that came without a claim on it: it is refunded by itself. What stays for days needs the provider’s statement.',
+    note: `Money that came without a claim on it: it is refunded by itself. What stays for days needs the provider’s statement.${cut}`,
     table: {
       head: ['Project', 'Amount'],
       empty: 'No money is in suspense.',
-      rows: balances.map(({ projectId, posted }) => [
+      rows: rows.map(({ projectId, posted }) => [
         code(projectId, `/projects/${projectId}/balances`),
         amount(money(posted?.minorUnits ?? 0n, posted?.currency ?? '')),
       ]),

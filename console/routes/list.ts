@@ -21,6 +21,12 @@ export function nextPageUrl(url: string, nextPageToken: string, name = 'page') {
   return { firstUrl, nextUrl: nextPageToken === '' ? undefined : link() }
 }
 
+/** The first rows of a list that has no pages, and a note that says so where more follow. */
+export function firstRows<T>(rows: T[], maxRows: number): { rows: T[]; cut: string } {
+  const cut = rows.length > maxRows ? ` These are the first ${maxRows} of ${rows.length}.` : ''
+  return { rows: rows.slice(0, maxRows), cut }
+}
+
 /** The same filters at another path. */
 export function withFilters(path: string, url: string): string {
   const { searchParams } = new URL(url, 'http://localhost')

@@ -12,7 +12,10 @@ import type { Work, Worker } from '../http/work.ts'
 import { amount, code, type Form, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, valueOf, wordOf } from '../pages/words.ts'
-import { nextPageUrl } from './list.ts'
+import { firstRows, nextPageUrl } from './list.ts'
+
+/** Most rows have a form. */
+const pageSize = 25
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -36,7 +39,7 @@ export function registerStuck(app: FastifyInstance, { worker, clients }: Options
 
 async function show(work: Work, { paymentOperations }: Clients) {
   const { request, reply, query, may } = work
-  const sent = { state: WaitingRefundState.SENT, pageToken: query.get('page') ?? '' }
+  const sent = { state: WaitingRefundState.SENT, pageToken: query.get('page') ?? '', pageSize }
   const [failing, refunds] = await Promise.all([
     paymentOperations.listFailingCalls({}),
     paymentOperations.listWaitingRefunds(sent),
@@ -60,14 +63,15 @@ function retryForm({ subjectId, kind }: FailingCall): Form {
 }
 
 function callsSection(calls: FailingCall[], may: May): Section {
+  const { rows, cut } = firstRows(calls, pageSize)
   const mayRetry = may('payweave.payments.v1.PaymentOperationsService/RetryCall')
   return {
     heading: 'Calls to the back end',
-    note: 'These have failed at least three times. They are repeated for ever, at most a minute apart.',
+    note: `These have failed at least three times. They are repeated for ever, at most a minute apart.${cut}`,
     table: {
       head: ['Due since', 'For', 'Payment', 'Attempts', 'Next', 'Retry'],
       empty: 'The back end takes every call.',
-      rows: calls.map((one) => [
+      rows: rows.map((one) => [
         { at: one.createTime },
         text(wordOf(CallKind, one.kind)),
         code(one.paymentId, `/projects/${one.projectId}/payments/${one.paymentId}`),

@@ -17,7 +17,7 @@ import {
 } from '#gen/payweave/payments/v1/payments_pb.js'
 import { currentContext } from '#platform/rpc/context.ts'
 import { deliveryOf, newProject, type Project, paymentOf, pushOf, shown } from './projects.ts'
-import { evilTexts, type Texts, time } from './rows.ts'
+import { evilTexts, type Many, type Texts, time } from './rows.ts'
 import { staffPeers } from './staff-peers.ts'
 
 /** One call that reached a service. */
@@ -31,6 +31,9 @@ export const endlessSubject = 'endless'
 /** Services of two projects, whose every text is one of `texts`: `demo` has rows, and so has `other`. */
 export function newPeers(texts: Texts = evilTexts) {
   const projects = { demo: newProject('demo', texts), other: newProject('other', texts) }
+  const pages = { areFull: false }
+  const many: Many = (row, pageSize) =>
+    Array.from({ length: pages.areFull ? pageSize || 50 : 1 }, () => row)
   const byId = new Map<string, Project>(Object.values(projects).map((one) => [one.projectId, one]))
   const calls: SeenCall[] = []
   const seen = (rpc: string) => {
@@ -59,9 +62,10 @@ export function newPeers(texts: Texts = evilTexts) {
 
   const access: Partial<ServiceImpl<typeof AccessService>> = {
     getProject: ({ projectId }) => ({ project: shown(of(projectId)) }),
-    listProjects: () => ({
+    listProjects: ({ pageSize }) => ({
       projects: [
         ...crowd.map((projectId) => ({ projectId, name: 'crowd' })),
+        ...(pages.areFull ? many(shown(projects.demo), pageSize) : []),
         ...Object.values(projects).map(shown),
       ],
     }),
@@ -88,9 +92,9 @@ export function newPeers(texts: Texts = evilTexts) {
       }
       return { grants: of(projectId) ? [grant] : [] }
     },
-    listInstitutions() {
+    listInstitutions({ pageSize }) {
       seen('ListInstitutions')
-      return { institutions: [{ institutionId, name: texts.name }] }
+      return { institutions: many({ institutionId, name: texts.name }, pageSize) }
     },
     updateProjectAccess({ projectId, accountAccess, allowedIps }) {
       seen('UpdateProjectAccess')
@@ -125,7 +129,7 @@ export function newPeers(texts: Texts = evilTexts) {
       if (keyId !== of(projectId).keyId) throw new Failure('KEY_NOT_FOUND', 'no such key')
       return {}
     },
-    listAudit({ projectId }) {
+    listAudit({ projectId, pageSize }) {
       seen('ListAudit')
       const entry = {
         occurTime: time,
@@ -133,7 +137,7 @@ export function newPeers(texts: Texts = evilTexts) {
         action: 'issue_api_key',
         details: { note: texts.note },
       }
-      return { entries: [{ ...entry, auditId: randomUUID(), projectId }] }
+      return { entries: many({ ...entry, auditId: randomUUID(), projectId }, pageSize) }
     },
   }
   const payments: Partial<ServiceImpl<typeof PaymentsService>> = {
@@ -146,7 +150,7 @@ export function newPeers(texts: Texts = evilTexts) {
       if (crowd.includes(projectId)) throw new Failure('PAYMENT_NOT_FOUND', 'no such payment')
       return { payment: paymentOf(of(projectId), paymentId) }
     },
-    listPayments({ projectId, merchantId, pageToken, transactionId, state }) {
+    listPayments({ projectId, merchantId, pageToken, transactionId, state, pageSize }) {
       seen('ListPayments')
       const { payment } = of(projectId)
       const isWanted =
@@ -155,7 +159,7 @@ export function newPeers(texts: Texts = evilTexts) {
         (state === PaymentState.UNSPECIFIED || state === payment.state)
       if (!isWanted) return {}
       const { $typeName: _, ...summary } = payment
-      return { payments: [summary], nextPageToken: pageToken === '' ? 'second' : '' }
+      return { payments: many(summary, pageSize), nextPageToken: pageToken === '' ? 'second' : '' }
     },
     listPaymentEvents({ projectId, merchantId, paymentId }) {
       const { currency, merchantId: owner } = paymentOf(of(projectId), paymentId)
@@ -181,7 +185,7 @@ export function newPeers(texts: Texts = evilTexts) {
     },
   }
   const deliveries: Partial<ServiceImpl<typeof DeliveryService>> = {
-    listDeliveries({ projectId, pageToken, state, subjectId }) {
+    listDeliveries({ projectId, pageToken, state, subjectId, pageSize }) {
       seen('ListDeliveries')
       const { delivery } = of(projectId)
       if (subjectId === endlessSubject) {
@@ -189,7 +193,7 @@ export function newPeers(texts: Texts = evilTexts) {
       }
       if (state !== DeliveryState.UNSPECIFIED && state !== delivery.state) return {}
       const isFirst = pageToken === ''
-      return { deliveries: [delivery], nextPageToken: isFirst ? 'second' : '' }
+      return { deliveries: many(delivery, pageSize), nextPageToken: isFirst ? 'second' : '' }
     },
     getDelivery({ projectId, deliveryId }) {
       seen('GetDelivery')
@@ -218,11 +222,12 @@ export function newPeers(texts: Texts = evilTexts) {
     },
   }
   const deadLetters: Partial<ServiceImpl<typeof DeadLetterService>> = {
-    listDeadLetters({ state, pageToken }) {
+    listDeadLetters({ state, pageToken, pageSize }) {
       seen('ListDeadLetters')
       const { delivery } = projects.demo
       if (state !== DeliveryState.UNSPECIFIED && state !== delivery.state) return {}
-      return { deliveries: [delivery], nextPageToken: pageToken === '' ? 'second' : '' }
+      const deliveries = many(delivery, pageSize)
+      return { deliveries, nextPageToken: pageToken === '' ? 'second' : '' }
     },
   }
   const replays: Partial<ServiceImpl<typeof ReplayService>> = {
@@ -246,11 +251,12 @@ export function newPeers(texts: Texts = evilTexts) {
     getMerchantDelivery: ({ projectId }) => ({ delivery: pushOf(of(projectId), texts) }),
   }
   const endpoints: Partial<ServiceImpl<typeof EndpointService>> = {
-    listEndpoints({ projectId }) {
+    listEndpoints({ projectId, pageSize }) {
       seen('ListEndpoints')
       const { kind, origin } = of(projectId).delivery
       const lane = { projectId, kind, origin, limitNow: 4, pendingCount: 10_000 }
-      return { endpoints: [{ ...lane, breaker: BreakerState.OPEN, openUntilTime: time }] }
+      const open = { ...lane, breaker: BreakerState.OPEN, openUntilTime: time }
+      return { endpoints: many(open, pageSize) }
     },
   }
   const ofDelivery = { deliveries, deadLetters, merchantDeliveries, endpoints, replays }
@@ -260,11 +266,11 @@ export function newPeers(texts: Texts = evilTexts) {
     throw new Failure('BILL_PAYMENT_NOT_FOUND', 'no such bill payment')
   }
   const bills: Partial<ServiceImpl<typeof BillingService>> = {
-    listBillPayments({ projectId, state, pageToken }) {
+    listBillPayments({ projectId, state, pageToken, pageSize }) {
       seen('ListBillPayments')
       const { bill } = of(projectId)
       if (state !== BillPaymentState.UNSPECIFIED && state !== bill.state) return {}
-      return { payments: [bill], nextPageToken: pageToken === '' ? 'second' : '' }
+      return { payments: many(bill, pageSize), nextPageToken: pageToken === '' ? 'second' : '' }
     },
     getBillPayment: ({ projectId, transactionId }) => ({
       payment: billOf(projectId, transactionId),
@@ -276,6 +282,7 @@ export function newPeers(texts: Texts = evilTexts) {
   }
   const handlers = { access, payments, bills, ...ofDelivery }
   return {
+    pages,
     projects,
     institutionId,
     changed,
@@ -283,7 +290,7 @@ export function newPeers(texts: Texts = evilTexts) {
     crowd,
     most,
     ...handlers,
-    ...staffPeers(seen, texts),
+    ...staffPeers(seen, texts, many),
   }
 }
 

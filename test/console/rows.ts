@@ -24,3 +24,18 @@ export const evilTexts: Texts = {
   person: evil,
   pattern: evil,
 }
+
+/** Texts as merchants write them. */
+export const usualTexts: Texts = {
+  name: 'Kofi Boateng',
+  number: '+12025550101',
+  note: 'Two tickets for Friday',
+  id: 'order-1001',
+  url: 'https://shop.example.com',
+  body: '{"status":"PAID","transaction_id":"order-1001","amount":25.00}',
+  person: 'console:ama@example.com',
+  pattern: '[A-Z]\\d{7}',
+}
+
+/** Makes a page of a list from one row. */
+export type Many = <T>(row: T, pageSize: number) => T[]

@@ -10,16 +10,8 @@ const folder = join(import.meta.dirname, '..', '..', 'docs', 'screenshots')
 const server = await ownPostgres()
 process.env['TEST_DATABASE_URL'] = server.url
 const { startHarness } = await import('./harness.ts')
-const harness = await startHarness({
-  name: 'Kofi Boateng',
-  number: '+12025550101',
-  note: 'Two tickets for Friday',
-  id: 'order-1001',
-  url: 'https://shop.example.com',
-  body: '{"status":"PAID","transaction_id":"order-1001","amount":25.00}',
-  person: 'console:ama@example.com',
-  pattern: '[A-Z]\\d{7}',
-})
+const { usualTexts } = await import('./rows.ts')
+const harness = await startHarness(usualTexts)
 const browser = await launchChromium(await findChromium())
 const { page } = await visit(browser, { viewport: { width: 1_100, height: 700 } })
 

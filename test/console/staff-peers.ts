@@ -13,7 +13,7 @@ import type { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.
 import type { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import type { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { CallKind, type PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
-import { type Texts, time } from './rows.ts'
+import { type Many, type Texts, time } from './rows.ts'
 
 const usd = (minorUnits: bigint) => ({ currency: 'USD', minorUnits })
 
@@ -24,7 +24,7 @@ export const picture = Buffer.from(
 )
 
 /** What the staff sees. `seen` is called with each RPC that reaches a service. */
-export function staffPeers(seen: (rpc: string) => void, texts: Texts) {
+export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many) {
   const staff = {
     projectId: randomUUID(),
     transferId: randomUUID(),
@@ -85,7 +85,7 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts) {
       seen('PutProduct')
       return {}
     },
-    listReviews() {
+    listReviews({ pageSize }) {
       const payment = {
         transactionId: staff.billId,
         billerCode: 'POWER',
@@ -93,7 +93,7 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts) {
         amount: usd(9_900n),
       }
       const item = { payment, projectId: staff.projectId, billPaymentId: randomUUID() }
-      return { items: [{ ...item, enquiries: 8, sinceTime: time }] }
+      return { items: many({ ...item, enquiries: 8, sinceTime: time }, pageSize) }
     },
     resolveReview() {
       seen('ResolveReview')
@@ -101,10 +101,11 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts) {
     },
   }
   const paymentOperations: Partial<ServiceImpl<typeof PaymentOperationsService>> = {
-    listWaitingRefunds() {
+    listWaitingRefunds({ pageSize }) {
       const { projectId } = staff
       const ids = { refundId: randomUUID(), paymentId: randomUUID(), projectId }
-      return { refunds: [{ ...ids, amountMinor: 700n, currency: 'USD', createTime: time }] }
+      const refund = { ...ids, amountMinor: 700n, currency: 'USD', createTime: time }
+      return { refunds: many(refund, pageSize) }
     },
     settleRefund() {
       seen('SettleRefund')
@@ -113,7 +114,8 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts) {
     listFailingCalls() {
       const ids = { subjectId: randomUUID(), paymentId: randomUUID(), projectId: staff.projectId }
       const times = { createTime: time, nextTime: time }
-      return { calls: [{ ...ids, ...times, kind: CallKind.PAYOUT, attemptCount: 9 }] }
+      // As many as the service lists at most.
+      return { calls: many({ ...ids, ...times, kind: CallKind.PAYOUT, attemptCount: 9 }, 200) }
     },
     retryCall() {
       seen('RetryCall')
@@ -126,11 +128,14 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts) {
       return { balances: [float, { ...float, internal: InternalAccount.HELD }] }
     },
     listOpenBalances({ internal }) {
-      return { balances: [{ projectId: staff.projectId, internal, posted: usd(300n) }] }
+      const balance = { projectId: staff.projectId, internal, posted: usd(300n) }
+      // As many as the service lists at most.
+      return { balances: many(balance, 200) }
     },
-    listFloatPostings({ pageToken }) {
+    listFloatPostings({ pageToken, pageSize }) {
       const posting = { transferId: randomUUID(), amount: usd(-1_234n), details, cleared: true }
-      return { postings: [{ ...posting, time }], nextPageToken: pageToken === '' ? 'second' : '' }
+      const postings = many({ ...posting, time }, pageSize)
+      return { postings, nextPageToken: pageToken === '' ? 'second' : '' }
     },
   }
   const onboarding = {
@@ -154,7 +159,7 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts) {
     if (reviewId !== staff.reviewId) throw new Failure('REVIEW_NOT_FOUND', 'unknown')
   }
   const onboardings: Partial<ServiceImpl<typeof OnboardingService>> = {
-    listOnboardings: () => ({ onboardings: [onboarding] }),
+    listOnboardings: ({ pageSize }) => ({ onboardings: many(onboarding, pageSize) }),
     getOnboarding({ reviewId }) {
       openReview(reviewId)
       return { onboarding: { ...onboarding, details: { occupation: texts.note }, artefacts } }

@@ -1,0 +1,37 @@
+// Tests that pages stay small when their lists are full.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { assets } from '../../console/pages/render.ts'
+import { type Browser, type Harness, startHarness } from './harness.ts'
+import { usualTexts } from './rows.ts'
+
+let harness: Harness
+let browser: Browser
+beforeAll(async () => {
+  harness = await startHarness(usualTexts)
+  browser = await harness.signedIn('ama')
+  harness.peers.pages.areFull = true
+})
+afterAll(() => harness?.close())
+
+const maxBytes = 60 * 1024
+const assetBytes = Object.values(assets).reduce((sum, { content }) => sum + content.length, 0)
+
+const ofProject = ['payments', 'pushes', 'receivers', 'balances', 'bills', 'access']
+const ofStaff = ['', 'inbox', 'stuck', 'dead-letters', 'audit']
+
+it.each([...ofProject.map((place) => `project ${place}`), ...ofStaff])(
+  'the page %j weighs less than 60 KB when its lists are full',
+  async (place) => {
+    const { projectId } = harness.peers.projects.demo
+    const path = `/${place.replace('project ', `projects/${projectId}/`)}`
+    const { text, status } = await browser.get(path)
+    expect(status).toBe(200)
+    expect(text.match(/<tr>/g)?.length).toBeGreaterThan(10)
+    expect(Buffer.byteLength(text) + assetBytes).toBeLessThan(maxBytes)
+  },
+)
+
+it('a list without pages says how many more there are', async () => {
+  expect((await browser.get('/stuck')).text).toContain('These are the first 25 of 200.')
+  expect((await browser.get('/inbox')).text).toContain('These are the first 10 of 200.')
+})
