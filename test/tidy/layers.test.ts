@@ -23,6 +23,8 @@ const modules = [
   'services/accounts/customers',
   'services/accounts/ledger',
   'connectors/simulator',
+  'connectors/kit',
+  'connectors/example',
 ]
 
 /** By folder: the folders of the same service that its files may import. */

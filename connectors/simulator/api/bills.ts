@@ -5,9 +5,9 @@ import {
   BillState,
   RetryCategory,
 } from '#gen/payweave/backend/v1/billers_pb.js'
+import { readMoney, rolledUpId } from '../../kit/api/request.ts'
 import { enquireBill, type StoredBill } from '../store/bill-store.ts'
 import { type BillContext, payBill } from '../workers/pay-bill.ts'
-import { readMoney, rolledUpId } from './request.ts'
 
 const states = {
   pending: BillState.PENDING,

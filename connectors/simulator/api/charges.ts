@@ -15,6 +15,7 @@ import type { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
 import type { FrameTheme } from '#gen/payweave/types/v1/types_pb.js'
 import { batched } from '#platform/db/batcher.ts'
 import { isRefused } from '#platform/db/db.ts'
+import { readMoney, refuse, rolledUpId } from '../../kit/api/request.ts'
 import {
   type Channel,
   type NewCharge,
@@ -25,7 +26,6 @@ import { behaviourOf } from '../domain/people.ts'
 import { enquire, type Outcome, type PayContext, payWithWallet } from '../operations/pay.ts'
 import { insertCardFrame, insertCharges, withdrawCharges } from '../store/charge-store.ts'
 import { insertPayouts, insertRefund, type NewPayout } from '../store/report-store.ts'
-import { readMoney, refuse, rolledUpId } from './request.ts'
 
 const tokenLength = 43
 

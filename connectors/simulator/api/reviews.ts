@@ -3,6 +3,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { ReviewArtefact, ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
 import type { Database } from '#platform/db/db.ts'
+import { refuse, rolledUpId } from '../../kit/api/request.ts'
 import {
   type Artefact,
   type ArtefactField,
@@ -12,7 +13,6 @@ import {
   type MediaType,
 } from '../domain/review.ts'
 import { insertConsent, insertReview } from '../store/review-store.ts'
-import { refuse, rolledUpId } from './request.ts'
 
 /** What the handlers need of the process. */
 export type ReviewContext = {

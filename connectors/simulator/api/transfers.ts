@@ -6,9 +6,9 @@ import {
   TransferType,
 } from '#gen/payweave/backend/v1/transfers_pb.js'
 import type { Database } from '#platform/db/db.ts'
+import { readMoney, refuse, rolledUpId } from '../../kit/api/request.ts'
 import type { TransferType as Type } from '../domain/transfer.ts'
 import { enquireTransfer, takeBack, takeTransfer } from '../workers/carry-transfer.ts'
-import { readMoney, refuse, rolledUpId } from './request.ts'
 
 /** What the handlers need of the process. */
 export type TransferContext = {

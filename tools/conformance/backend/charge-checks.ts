@@ -5,11 +5,14 @@ import {
   announce,
   type BackendCheck,
   backendGroup,
+  chargeOfItsOwn,
   demandCoherent,
   demandStatus,
   newCharge,
   newReference,
+  payByItself,
   reported,
+  reportedPayment,
   type World,
   within,
 } from './check.ts'
@@ -116,33 +119,33 @@ export const reportChecks: readonly BackendCheck[] = [
   report(
     'repeated',
     'A report that Payweave cannot take now is repeated until it is accepted.',
-    ['charge.paid'],
+    [reportedPayment],
     async (world) => {
-      const late = newCharge(world, world.outcome('charge.paid'))
+      const late = chargeOfItsOwn(world)
       world.reports.plan(late.chargeId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR')
-      await world.charges.announceCharges({ charges: [late] })
+      await payByItself(world, late)
       await reported(world, late.chargeId, 'PAID')
     },
   ),
   report(
     'repeated-after-time-out',
     'A report that gets no answer in time is repeated: it may or may not have arrived.',
-    ['charge.paid'],
+    [reportedPayment],
     async (world) => {
-      const late = newCharge(world, world.outcome('charge.paid'))
+      const late = chargeOfItsOwn(world)
       world.reports.plan(late.chargeId, 'no answer')
-      await world.charges.announceCharges({ charges: [late] })
+      await payByItself(world, late)
       await reported(world, late.chargeId, 'PAID')
     },
   ),
   report(
     'in-order',
     'Reports about one charge arrive in order: none before the one that precedes it was accepted.',
-    ['charge.paid'],
+    [reportedPayment],
     async (world) => {
-      const late = newCharge(world, world.outcome('charge.paid'))
+      const late = chargeOfItsOwn(world)
       world.reports.plan(late.chargeId, 'SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE')
-      await world.charges.announceCharges({ charges: [late] })
+      await payByItself(world, late)
       await reported(world, late.chargeId, 'PAID')
       const refused = world.reports.of(late.chargeId).slice(0, 3)
       const distinct = new Set(refused.map(({ outcome }) => outcome))
@@ -155,18 +158,18 @@ export const reportChecks: readonly BackendCheck[] = [
   report(
     'refused-alone',
     'A report that Payweave refuses permanently delays no report about another charge.',
-    ['charge.paid'],
+    [reportedPayment],
     async (world) => {
-      const payer = world.outcome('charge.paid')
-      const refused = newCharge(world, payer)
+      const refused = chargeOfItsOwn(world)
       const refusals = Array.from({ length: 50 }, () => 'CHARGE_NOT_FOUND' as const)
       world.reports.plan(refused.chargeId, ...refusals)
-      await world.charges.announceCharges({ charges: [refused] })
+      await payByItself(world, refused)
       await within(world, 'no report about the first charge', () =>
         world.reports.of(refused.chargeId).length > 0 ? true : undefined,
       )
-      const id = await announce(world, payer)
-      await reported(world, id, 'PAID')
+      const other = chargeOfItsOwn(world)
+      await payByItself(world, other)
+      await reported(world, other.chargeId, 'PAID')
       demandCoherent(world.reports.of(refused.chargeId))
     },
   ),

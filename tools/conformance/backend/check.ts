@@ -42,14 +42,17 @@ export type World = BackendClients & {
   signal: AbortSignal
 }
 
+/** An outcome, or several of which one is enough. */
+export type Need = OutcomeName | readonly OutcomeName[]
+
 /** One rule of `payweave.backend.v1`, and what shows that a back end keeps it. */
 export type BackendCheck = {
   /** Group and name, as `--only` takes them. */
   name: string
   /** The rule, in words. */
   rule: string
-  /** Outcomes that the back end must be able to produce. */
-  needs: readonly OutcomeName[]
+  /** What the back end must be able to produce. */
+  needs: readonly Need[]
   run(world: World): Promise<void>
 }
 
@@ -58,7 +61,7 @@ export function backendGroup(group: string) {
   return (
     name: string,
     rule: string,
-    needs: readonly OutcomeName[],
+    needs: readonly Need[],
     run: (world: World) => Promise<void>,
   ): BackendCheck => ({ name: `${group}/${name}`, rule, needs, run })
 }
@@ -94,6 +97,27 @@ export async function announce(world: World, payer: { mobile_number: string }): 
   const charge = newCharge(world, payer)
   await world.charges.announceCharges({ charges: [charge] })
   return charge.chargeId
+}
+
+/** A payment whose outcome is reported: by a payer without help, or a wallet that is answered PROCESSING. */
+export const reportedPayment: Need = ['charge.paid', 'wallet.processing']
+
+/** A charge that `payByItself` then pays. */
+export function chargeOfItsOwn(world: World) {
+  const { 'charge.paid': payer, 'wallet.processing': wallet } = world.map.outcomes
+  return newCharge(world, payer ?? wallet ?? world.outcome('charge.paid'))
+}
+
+/** Announces the charge; its payment is reported later. */
+export async function payByItself(
+  world: World,
+  charge: ReturnType<typeof newCharge>,
+): Promise<void> {
+  await world.charges.announceCharges({ charges: [charge] })
+  if (world.map.outcomes['charge.paid'] !== undefined) return
+  const { pin } = world.outcome('wallet.processing')
+  const { chargeId } = charge
+  await world.charges.payWithWallet({ chargeId, attemptId: randomUUID(), pin })
 }
 
 /** Waits until `ask` returns something, as long as an outcome may take. */

@@ -1,0 +1,28 @@
+// The example connector: wallets of Acme Pay, an invented provider, on the kit.
+import { ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
+import { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
+import type { Connector } from '../kit/connector.ts'
+import { chargeService, payoutService } from './api/charges.ts'
+import { creditKind, sendCredit } from './operations/credit.ts'
+import { handleEvent, readEvent } from './operations/events.ts'
+import type { Acme } from './ports/acme.ts'
+
+/** The connector of one Acme account; Acme signs its webhooks with one of the secrets. */
+export function acmeConnector(acme: Acme, webhookSecrets: readonly string[]): Connector {
+  return {
+    services: [ChargeService, PayoutService],
+    routes(router, context) {
+      router.service(ChargeService, chargeService(context, acme))
+      router.service(PayoutService, payoutService(context))
+    },
+    webhooks: {
+      path: '/webhooks/acme',
+      signature: { header: 'acme-signature', secrets: webhookSecrets, toleranceS: 300 },
+      read: readEvent,
+      handle: handleEvent,
+    },
+    workers: {
+      [creditKind]: (work, context) => sendCredit(work, context, acme),
+    },
+  }
+}

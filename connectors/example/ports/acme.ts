@@ -1,0 +1,54 @@
+// Calls Acme Pay, the invented provider of the example. Each call names our reference, by which Acme executes it once.
+import { Refused } from '../../kit/workers/worker.ts'
+import type { Credit } from '../domain/payment.ts'
+
+/** What Acme says of a debit. `void`: it is not executed and never will be. */
+export type DebitStatus = 'paid' | 'refused' | 'pending' | 'void'
+
+/** A debit of a wallet. */
+export type Debit = { mobileNumber: string; pin: string; currency: string; amountMinor: bigint }
+
+export type Acme = {
+  /** Rejects when Acme did not answer: that proves nothing. */
+  debit(reference: string, debit: Debit): Promise<DebitStatus>
+  /** Returns what became of a debit; one that has not arrived is void from now on. */
+  settleDebit(reference: string): Promise<DebitStatus>
+  /** Accepts a credit; a webhook tells its end. Rejects with Refused when Acme does not accept it. */
+  credit(credit: Credit): Promise<void>
+}
+
+/** Below the 10 s for which Payweave waits. */
+export const timeoutMs = 8_000
+
+const statusOf = (answer: unknown) => (answer as { status: DebitStatus }).status
+
+/** The client of one Acme account. */
+export function acmeAt(baseUrl: string, apiKey: string): Acme {
+  async function call(method: string, path: string, body?: object): Promise<unknown> {
+    const response = await fetch(`${baseUrl}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+    // 4xx: the same request will be refused again. 5xx, 408 and 429: try again.
+    const isFinal = response.status >= 400 && response.status < 500
+    if (isFinal && response.status !== 408 && response.status !== 429)
+      throw new Refused(`Acme answered ${response.status}`)
+    if (!response.ok) throw new Error(`Acme answered ${response.status}`)
+    return await response.json()
+  }
+  return {
+    async debit(reference, { mobileNumber, pin, currency, amountMinor }) {
+      const body = { mobile_number: mobileNumber, pin, currency, minor_units: String(amountMinor) }
+      return statusOf(await call('PUT', `/debits/${reference}`, body))
+    },
+    async settleDebit(reference) {
+      return statusOf(await call('DELETE', `/debits/${reference}`))
+    },
+    async credit({ reference, mobileNumber, currency, amountMinor }) {
+      const body = { mobile_number: mobileNumber, currency, minor_units: String(amountMinor) }
+      await call('PUT', `/credits/${reference}`, body)
+    },
+  }
+}

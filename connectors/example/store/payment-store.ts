@@ -1,0 +1,123 @@
+// Statements on charges, attempts and credits.
+import { type Queryable, sql } from '#platform/db/db.ts'
+import type { Attempt, AttemptOutcome, Charge, Credit } from '../domain/payment.ts'
+
+const insertChargesStatement = sql(
+  'insert_charges',
+  `insert into charge (charge_id, state, currency, amount_minor, mobile_number)
+   select charge_id, 'open', currency, amount_minor, mobile_number
+   from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[])
+     as g (charge_id, currency, amount_minor, mobile_number)
+   order by charge_id on conflict (charge_id) do nothing`,
+)
+/** Stores charges; known ones, also those that were withdrawn before, stay as they are. */
+export async function insertCharges(
+  db: Queryable,
+  charges: Omit<Charge, 'state'>[],
+): Promise<void> {
+  await db.run(insertChargesStatement, [
+    charges.map(({ chargeId }) => chargeId),
+    charges.map(({ currency }) => currency),
+    charges.map(({ amountMinor }) => amountMinor),
+    charges.map(({ mobileNumber }) => mobileNumber),
+  ])
+}
+
+const withdrawChargesStatement = sql(
+  'withdraw_charges',
+  `insert into charge as c (charge_id, state)
+   select distinct charge_id, 'withdrawn' from unnest($1::uuid[]) as g (charge_id) order by charge_id
+   on conflict (charge_id) do update set state = 'withdrawn' where c.state = 'open'`,
+)
+/** Withdraws open charges and remembers unknown ones. Locks the rows in the order of their ids. */
+export async function withdrawCharges(db: Queryable, chargeIds: string[]): Promise<void> {
+  await db.run(withdrawChargesStatement, [chargeIds])
+}
+
+const lockChargeStatement = sql(
+  'lock_charge',
+  `select charge_id as "chargeId", state, currency, amount_minor as "amountMinor",
+     mobile_number as "mobileNumber" from charge where charge_id = $1 for update`,
+)
+/** Reads a charge and locks its row, so that attempts on it come one at a time. */
+export function lockCharge(tx: Queryable, chargeId: string): Promise<Charge | undefined> {
+  return tx.row(lockChargeStatement, [chargeId])
+}
+
+const insertAttemptStatement = sql(
+  'insert_attempt',
+  `insert into attempt (attempt_id, charge_id, outcome) values ($1, $2, $3) on conflict do nothing`,
+)
+/** Stores an attempt; false when its id is known, or another attempt on the charge is open or paid. */
+export async function insertAttempt(
+  tx: Queryable,
+  attemptId: string,
+  chargeId: string | null,
+  outcome: AttemptOutcome,
+): Promise<boolean> {
+  return (await tx.run(insertAttemptStatement, [attemptId, chargeId, outcome])) === 1
+}
+
+const findAttemptStatement = sql(
+  'find_attempt',
+  `select charge_id as "chargeId", outcome,
+     (extract(epoch from clock_now() - started_at) * 1000)::integer as "ageMs"
+   from attempt where attempt_id = $1`,
+)
+/** Finds an attempt. Locks nothing. */
+export function findAttempt(db: Queryable, attemptId: string): Promise<Attempt | undefined> {
+  return db.row(findAttemptStatement, [attemptId])
+}
+
+const endAttemptStatement = sql(
+  'end_attempt',
+  `with ended as (
+     update attempt set outcome = $2 where attempt_id = $1 and outcome = 'processing' returning charge_id
+   ), paid as (
+     update charge c set state = 'paid' from ended e where c.charge_id = e.charge_id and $2 = 'paid'
+   )
+   select charge_id as "chargeId" from ended`,
+)
+/** Ends an attempt that is in progress, and pays its charge; undefined when it had ended. Locks both rows. */
+export async function endAttempt(
+  tx: Queryable,
+  attemptId: string,
+  outcome: 'paid' | 'refused',
+): Promise<string | undefined> {
+  return (await tx.row<{ chargeId: string }>(endAttemptStatement, [attemptId, outcome]))?.chargeId
+}
+
+const insertCreditStatement = sql(
+  'insert_credit',
+  `insert into credit (reference, kind, currency, amount_minor, mobile_number)
+   values ($1, $2, $3, $4, $5) on conflict (reference) do nothing`,
+)
+/** Stores a credit; false when it is known. */
+export async function insertCredit(tx: Queryable, credit: Credit): Promise<boolean> {
+  const { reference, kind, currency, amountMinor, mobileNumber } = credit
+  const values = [reference, kind, currency, amountMinor, mobileNumber]
+  return (await tx.run(insertCreditStatement, values)) === 1
+}
+
+const findCreditStatement = sql(
+  'find_credit',
+  `select reference, kind, currency, amount_minor as "amountMinor", mobile_number as "mobileNumber"
+   from credit where reference = $1`,
+)
+/** Finds a credit. Locks nothing. */
+export function findCredit(db: Queryable, reference: string): Promise<Credit | undefined> {
+  return db.row(findCreditStatement, [reference])
+}
+
+const endCreditStatement = sql(
+  'end_credit',
+  `update credit set state = $2 where reference = $1 and state = 'pending' returning kind`,
+)
+/** Ends a pending credit and returns its kind; undefined when it had ended. Locks the row. */
+export async function endCredit(
+  tx: Queryable,
+  reference: string,
+  state: 'completed' | 'failed',
+): Promise<Credit['kind'] | undefined> {
+  return (await tx.row<{ kind: Credit['kind'] }>(endCreditStatement, [reference, state]))?.kind
+}

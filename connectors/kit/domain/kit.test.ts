@@ -1,0 +1,68 @@
+// Proves the pure rules of the kit: signatures, backoff, reconciliation.
+import { assert, property, string, uniqueArray, uuid } from 'fast-check'
+import { expect, it } from 'vitest'
+import { delayAfter } from './backoff.ts'
+import { type Movement, reconcile } from './reconcile.ts'
+import { isSigned, signatureOf } from './signature.ts'
+
+const body = Buffer.from('{"event":"debit.ended"}')
+const nowMs = Date.parse('2026-11-23T12:00:00Z')
+const scheme = { header: 'acme-signature', secrets: ['old', 'new'], toleranceS: 300 }
+
+it('a webhook that one of the secrets has signed is accepted, for five minutes', () => {
+  for (const secret of scheme.secrets) {
+    const value = signatureOf(secret, body, nowMs)
+    expect(isSigned(scheme, value, body, nowMs)).toBe(true)
+    expect(isSigned(scheme, value, body, nowMs + 300_000)).toBe(true)
+    expect(isSigned(scheme, value, body, nowMs + 302_000)).toBe(false)
+    expect(isSigned(scheme, value, body, nowMs - 302_000)).toBe(false)
+  }
+})
+
+it('a webhook with another body, secret, time or form is refused', () => {
+  const value = signatureOf('new', body, nowMs)
+  expect(isSigned(scheme, value, Buffer.from('{}'), nowMs)).toBe(false)
+  expect(isSigned(scheme, signatureOf('other', body, nowMs), body, nowMs)).toBe(false)
+  expect(isSigned({ ...scheme, secrets: [] }, value, body, nowMs)).toBe(false)
+  expect(isSigned(scheme, value.replace(/t=\d+/, `t=${nowMs / 1_000 + 1}`), body, nowMs)).toBe(
+    false,
+  )
+  assert(property(string(), (text) => !isSigned(scheme, text, body, nowMs)))
+})
+
+it('delays double to their maximum, spread by a fifth', () => {
+  expect([1, 2, 3, 9].map((attempts) => delayAfter(attempts, 10_000, 0.5))).toEqual([
+    250, 500, 1_000, 10_000,
+  ])
+  expect(delayAfter(1, 10_000, 0)).toBe(200)
+  expect(delayAfter(1_000, 10_000, 1)).toBe(12_000)
+})
+
+const movement = (reference: string, amountMinor = 100n, currency = 'USD'): Movement => ({
+  reference,
+  currency,
+  amountMinor,
+})
+
+it('equal reports have no difference, in any order', () => {
+  assert(
+    property(uniqueArray(uuid()), (references) => {
+      const rows = references.map((reference) => movement(reference))
+      expect(reconcile(rows, rows.toReversed())).toEqual([])
+    }),
+  )
+})
+
+it('what one side lacks, repeats or has with another amount or currency is named', () => {
+  const provider = [movement('a'), movement('b'), movement('b'), movement('c', 99n), movement('e')]
+  const settlements = [movement('b'), movement('c'), movement('d'), movement('e', 100n, 'EUR')]
+  expect(
+    reconcile(provider, settlements).map(({ kind, reference }) => `${reference} ${kind}`),
+  ).toEqual([
+    'a not_settled',
+    'b repeated',
+    'c amount_differs',
+    'd not_reported',
+    'e amount_differs',
+  ])
+})

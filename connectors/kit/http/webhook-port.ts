@@ -1,0 +1,78 @@
+// Takes in the webhooks of a provider: verifies the signature, stores the event once, then answers.
+import type { AddressInfo } from 'node:net'
+import { fastify } from 'fastify'
+import type { Database } from '#platform/db/db.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { isSigned, type SignatureScheme } from '../domain/signature.ts'
+import { insertWork } from '../store/work-store.ts'
+
+/** Kind of the work that a webhook becomes. */
+export const webhookKind = 'webhook'
+
+const maxBodyBytes = 256 * 1024
+const readWithinMs = 10_000
+const maxConnections = 1_024
+
+/** What the connector reads of an event before it is stored. */
+export type ReadEvent = {
+  /** The provider's id of the event: the same one is stored once. */
+  eventId: string
+  /** Our reference: events about one reference are handled in the order of their arrival. */
+  subject: string
+}
+
+export type WebhookOptions = {
+  db: Database
+  log: Logger
+  host: string
+  /** 0 takes a free port. */
+  port: number
+  /** Where the provider posts, for example `/webhooks/acme`. */
+  path: string
+  signature: SignatureScheme
+  /** Reads a body whose signature is valid; undefined for one that is no event: 400. */
+  read: (body: Buffer) => ReadEvent | undefined
+  /** Called when an event was stored. */
+  stored: () => void
+}
+
+/** The port that is open. */
+export type WebhookPort = { port: number; close(): Promise<void> }
+
+/**
+ * Opens the port, which must be reachable by the provider alone. Answers 200 once the event is stored or was before, 401
+ * for a signature that is absent, wrong or old, 400 for a body that is no event, 413 for one over 256 KiB, and 500 when it
+ * could not be stored, so that the provider sends it again. Rejects with the system's error when the port cannot be opened.
+ */
+export async function openWebhookPort(options: WebhookOptions): Promise<WebhookPort> {
+  const { db, log, host, port, path, signature, read, stored } = options
+  const app = fastify({
+    bodyLimit: maxBodyBytes,
+    requestTimeout: readWithinMs,
+    forceCloseConnections: true,
+  })
+  app.server.maxConnections = maxConnections
+  // The signature is of the bytes.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.setErrorHandler((error, _request, reply) => {
+    const status = (error as { statusCode?: number }).statusCode ?? 500
+    if (status >= 500) log.error({ err: error, kind: webhookKind }, 'webhook not stored')
+    return reply.code(status).send({ message: status >= 500 ? 'try again' : 'malformed' })
+  })
+  app.post(path, async (request, reply) => {
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+    const header = request.headers[signature.header]
+    if (typeof header !== 'string' || !isSigned(signature, header, body, Date.now())) {
+      log.warn({ kind: webhookKind, status: 401 }, 'webhook with a bad signature')
+      return reply.code(401).send({ message: 'bad signature' })
+    }
+    const event = read(body)
+    if (event === undefined) return reply.code(400).send({ message: 'no event' })
+    const { eventId, subject } = event
+    if (await insertWork(db, { kind: webhookKind, key: eventId, subject, payload: body })) stored()
+    return reply.send({ received: true })
+  })
+  await app.listen({ host, port })
+  return { port: (app.server.address() as AddressInfo).port, close: () => app.close() }
+}

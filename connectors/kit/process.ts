@@ -1,0 +1,72 @@
+// Runs a connector as a process: settings, secrets, identity, migrations, database. No business logic here.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readSettings, SettingsError } from '#platform/config/config.ts'
+import { openDatabase } from '#platform/db/db.ts'
+import { migrate } from '#platform/db/migrate.ts'
+import { runProcess } from '#platform/process/lifecycle.ts'
+import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
+import { type Connector, connectorMigrations, startConnector } from './connector.ts'
+
+/** Schema and role of a connector, which has a database of its own or shares one with Payweave. */
+const schema = 'connector'
+const closeWithinMs = 20_000
+
+/** What a connector is made from. */
+export type ConnectorEnvironment = {
+  /** The text of a file in the folder of secrets; the process does not start without it. */
+  secret: (file: string) => string
+  /** A variable of the environment; the process does not start without it. */
+  variable: (name: string) => string
+}
+
+/**
+ * Runs the connector until it is told to stop. It takes the place of the simulator, and so its settings (docs/settings.md);
+ * webhooks come to SIMULATOR_PUBLIC_PORT.
+ */
+export function runConnector(
+  migrations: string,
+  make: (environment: ConnectorEnvironment) => Connector,
+): void {
+  runProcess('connector', async (_stopping, log) => {
+    const settings = readSettings('simulator')
+    const { host, databaseUrl, databasePasswordFile: passwordFile, secretsDir } = settings
+    const connector = make({
+      secret: (file) => readFileSync(join(secretsDir, file), 'utf8').trim(),
+      variable(name) {
+        const value = process.env[name]
+        if (value === undefined || value === '')
+          throw new SettingsError('simulator', [`${name} must be set`])
+        return value
+      },
+    })
+    const identity = processIdentity('simulator', settings, log)
+    const directories = connectorMigrations(migrations)
+    if (settings.migrateAtStart)
+      await migrate({ adminUrl: databaseUrl, passwordFile, service: schema, directories, log })
+    const db = openDatabase({ url: databaseUrl, passwordFile, service: schema, log })
+    const running = await startConnector(connector, {
+      db,
+      log,
+      identity,
+      host,
+      ports: {
+        rpc: settings.port,
+        webhooks: settings.simulatorPublicPort,
+        admin: settings.adminPort,
+      },
+      receiverUrls: {
+        payments: settings.paymentsUrl,
+        accounts: settings.accountsUrl,
+        institution: settings.institutionUrl,
+      },
+    }).catch(async (error: unknown) => {
+      await db.close()
+      throw error
+    })
+    return [
+      { name: 'connector', close: () => running.close(), closeWithinMs },
+      { name: 'database', close: () => db.close() },
+    ]
+  })
+}

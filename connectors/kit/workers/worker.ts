@@ -1,0 +1,85 @@
+// Does the work of one kind that a connector owes, and tries again until it is done or refused permanently.
+import { Failure, type Reason } from '#core/errors/errors.ts'
+import type { Database } from '#platform/db/db.ts'
+import { type Loop, startLoop } from '#platform/process/loop.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { delayAfter } from '../domain/backoff.ts'
+import type { Work, WorkEnd } from '../domain/work.ts'
+import { claimWork, endWork } from '../store/work-store.ts'
+
+const batch = 50
+const pauseMs = 20
+const idlePauseMs = 1_000
+const defaultLeaseMs = 10_000
+const defaultMaxDelayMs = 10_000
+
+/** Thrown by a handler: no repetition helps, an operator must look. */
+export class Refused extends Error {
+  override readonly name = 'Refused'
+}
+
+/** Answers of Payweave that no repetition changes. */
+const refusals: ReadonlySet<Reason> = new Set<Reason>([
+  'MISSING_PARAMETER',
+  'INVALID_PARAMETER',
+  'CHARGE_NOT_FOUND',
+  'PAYMENT_NOT_FOUND',
+  'PAYMENT_NOT_PAYABLE',
+  'REVIEW_NOT_FOUND',
+  'TRANSFER_NOT_FOUND',
+  'TRANSACTION_NOT_FOUND',
+])
+
+export type WorkerOptions = {
+  db: Database
+  log: Logger
+  kind: string
+  /**
+   * Does the work. It may be called again for work that it did, since a process can end before that is recorded. Work that
+   * changes the database should do it in one transaction that finds it done.
+   */
+  handle: (work: Work) => Promise<void>
+  /** Longer than `handle` takes, so that two workers rarely have the same work; 10 s by default. */
+  leaseMs?: number
+  /** Maximum delay between two tries, 10 s by default. */
+  maxDelayMs?: number
+}
+
+/** Works until closed. `notify` after a commit that has stored work starts it at once. */
+export function startWorker(options: WorkerOptions): Loop {
+  const { db, log, kind, leaseMs = defaultLeaseMs } = options
+  return startLoop({
+    kind,
+    log,
+    pauseMs,
+    idlePauseMs,
+    gatherMs: () => 0,
+    async round() {
+      const claimed = await claimWork(db, kind, batch, leaseMs)
+      await Promise.all(claimed.map(async (work) => endWork(db, await tryOnce(options, work))))
+      return claimed.length > 0
+    },
+  })
+}
+
+async function tryOnce(options: WorkerOptions, work: Work): Promise<WorkEnd> {
+  const { log, kind, handle, maxDelayMs = defaultMaxDelayMs } = options
+  const { position, attempts } = work
+  try {
+    await handle(work)
+    return { position, outcome: 'done', reason: null, delayMs: 0 }
+  } catch (error) {
+    const reason = error instanceof Failure ? error.reason : 'INTERNAL_ERROR'
+    if (error instanceof Refused || refusals.has(reason)) {
+      log.error({ err: error, kind, reason, attempts }, 'work refused permanently')
+      return { position, outcome: 'dead', reason, delayMs: 0 }
+    }
+    if (attempts === 1) log.warn({ err: error, kind, reason }, 'work not done yet')
+    return {
+      position,
+      outcome: 'again',
+      reason,
+      delayMs: delayAfter(attempts, maxDelayMs, Math.random()),
+    }
+  }
+}

@@ -1,0 +1,139 @@
+// The kit of connectors delivers every kind of report once it is written, each once, in order by subject, and counts dead ones.
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  FundsAccessStatus,
+  RegistrationStatus,
+} from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import { TransferOutcome as InstitutionOutcome } from '#gen/payweave/institution/v1/transfer_report_pb.js'
+import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import type { Database } from '#platform/db/db.ts'
+import { openIdentity } from '#platform/rpc/auth/identity.ts'
+import { writeIdentities } from '#platform/rpc/auth/trust.ts'
+import {
+  chargeReport,
+  consentReport,
+  onboardingReport,
+  payoutReport,
+  refundReport,
+  transferReport,
+} from '../../connectors/kit/api/report-messages.ts'
+import {
+  connectorMigrations,
+  type RunningConnector,
+  startConnector,
+} from '../../connectors/kit/connector.ts'
+import { countWork, insertWork } from '../../connectors/kit/store/work-store.ts'
+import { type Reports, serveReports } from '../../tools/conformance/backend/reports.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { freePorts } from '../support/servers.ts'
+
+const host = '127.0.0.1'
+const secrets = mkdtempSync(join(tmpdir(), 'payweave-kit-'))
+const migrations = connectorMigrations(
+  join(import.meta.dirname, '../../connectors/example/migrations'),
+)
+let database: TestDatabase
+let db: Database
+let receivers: Reports & { close(): Promise<void> }
+let connector: RunningConnector
+
+beforeAll(async () => {
+  writeIdentities(secrets, ['payments', 'accounts', 'institution', 'simulator'])
+  const identityOf = (name: string) =>
+    openIdentity({ name, dir: join(secrets, name), log: silentLog })
+  const [payments = 0, accounts = 0, institution = 0] = await freePorts(3)
+  const ports = { payments, accounts, institution }
+  database = await createTestDatabase('connector', migrations)
+  db = database.open()
+  receivers = await serveReports({ host, ports, identityOf, log: silentLog })
+  const urlOf = (port: number) => `http://${host}:${port}`
+  connector = await startConnector(
+    { services: [], routes: () => undefined },
+    {
+      db,
+      log: silentLog,
+      identity: identityOf('simulator'),
+      host,
+      ports: { rpc: 0, webhooks: 0, admin: 0 },
+      receiverUrls: {
+        payments: urlOf(payments),
+        accounts: urlOf(accounts),
+        institution: urlOf(institution),
+      },
+    },
+  )
+})
+afterAll(async () => {
+  await connector.close()
+  await receivers.close()
+  await database.drop()
+  rmSync(secrets, { recursive: true })
+})
+
+function newSubject(): string {
+  const id = randomUUID()
+  receivers.expect(id)
+  return id
+}
+const outcomesOf = (id: string) => receivers.of(id).map(({ rpc, outcome }) => `${rpc} ${outcome}`)
+
+it('every kind of report arrives once, though it is written twice', async () => {
+  const id = newSubject()
+  const funds = FundsAccessStatus.FULL
+  const completed = { accountLevel: 1, fundsAccessStatus: funds, currency: '' }
+  const reports = [
+    chargeReport({ chargeId: id, attemptId: 'a', outcome: ChargeOutcome.PAID }),
+    payoutReport({ payoutId: id, outcome: TransferOutcome.COMPLETED }),
+    refundReport({ refundId: id, outcome: TransferOutcome.FAILED }),
+    onboardingReport({ reviewId: id, outcome: { case: 'completed', value: completed } }),
+    consentReport({ challengeId: id, answer: RegistrationStatus.APPROVED }),
+    transferReport({ transferId: id, outcome: InstitutionOutcome.CANCELLED, reason: 'late' }),
+  ]
+  for (const report of reports) {
+    expect(await insertWork(db, report)).toBe(true)
+    expect(await insertWork(db, report)).toBe(false)
+  }
+  await eventually(() =>
+    expect(outcomesOf(id).toSorted()).toEqual([
+      'ReportCharge PAID',
+      'ReportConsent APPROVED',
+      'ReportOnboarding COMPLETED',
+      'ReportPayout COMPLETED',
+      'ReportRefund FAILED',
+      'ReportTransfer CANCELLED',
+    ]),
+  )
+  await eventually(async () => expect(await countWork(db)).toEqual([]))
+})
+
+it('a report waits for the one before it, and a permanent refusal is kept and counted', async () => {
+  const late = newSubject()
+  receivers.plan(late, 'SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE')
+  const refused = newSubject()
+  receivers.plan(refused, 'CHARGE_NOT_FOUND')
+  await db.transaction(async (tx) => {
+    for (const outcome of [ChargeOutcome.PROCESSING, ChargeOutcome.PAID]) {
+      await insertWork(tx, chargeReport({ chargeId: late, attemptId: 'a', outcome }))
+    }
+    const paid = { chargeId: refused, attemptId: 'a', outcome: ChargeOutcome.PAID }
+    await insertWork(tx, chargeReport(paid))
+  })
+  await eventually(() =>
+    expect(receivers.of(late).filter(({ accepted }) => accepted)).toHaveLength(2),
+  )
+  expect(outcomesOf(late)).toEqual([
+    'ReportCharge PROCESSING',
+    'ReportCharge PROCESSING',
+    'ReportCharge PROCESSING',
+    'ReportCharge PAID',
+  ])
+  await eventually(async () =>
+    expect(await countWork(db)).toEqual([{ kind: 'report.payments', waiting: 0, dead: 1 }]),
+  )
+  expect(receivers.of(refused)).toHaveLength(1)
+})

@@ -1,0 +1,71 @@
+// The manifests of a connector: what Payweave's processes call is what runs, with secrets that are documented and no way in but its own.
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { readSettings } from '#platform/config/config.ts'
+import { manifestsRoot, ofKind, podTemplates, renderFolder } from './kustomize.ts'
+
+const manifests = renderFolder(path.join(manifestsRoot, 'connector'))
+const guide = readFileSync(path.join(manifestsRoot, '../../docs/connectors.md'), 'utf8')
+const production = readFileSync(
+  path.join(manifestsRoot, 'overlays/production/common/settings.env'),
+  'utf8',
+)
+const [template] = podTemplates(manifests)
+const pod = template?.pod
+
+it('the Service that BACKEND_URL names selects the pods of the connector', () => {
+  const [service] = ofKind(manifests, 'Service')
+  expect(production).toContain(`BACKEND_URL=https://${service?.metadata.name}:8080`)
+  expect(pod?.metadata.labels).toMatchObject(service?.['spec'].selector)
+  expect(
+    service?.['spec'].ports.map(
+      ({ name, port }: { name: string; port: number }) => `${name} ${port}`,
+    ),
+  ).toEqual(['rpc 8080', 'admin 8081', 'webhooks 8082'])
+  expect(pod?.metadata.labels).toMatchObject({ 'payweave.io/back-end': 'true' })
+})
+
+it('the pod runs as every part does, as an account of its own', () => {
+  const [container] = pod?.['spec'].containers ?? []
+  expect(pod?.['spec']).toMatchObject({
+    serviceAccountName: 'connector',
+    automountServiceAccountToken: false,
+    securityContext: { runAsNonRoot: true },
+  })
+  expect(container).toMatchObject({
+    securityContext: { readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+    resources: { limits: { memory: '384Mi' } },
+  })
+  expect(container.readinessProbe).toBeDefined()
+  expect(ofKind(manifests, 'ServiceAccount')).toMatchObject([{ metadata: { name: 'connector' } }])
+})
+
+it('its Secrets are in the guide', () => {
+  const secrets = pod?.['spec'].volumes
+    .filter(
+      ({ secret }: Record<string, { optional?: boolean }>) => secret && secret.optional !== true,
+    )
+    .map(({ secret }: Record<string, { secretName: string }>) => secret?.secretName)
+  expect(secrets).toEqual(['connector-secrets'])
+  for (const name of secrets) expect(guide).toContain(`\`${name}\``)
+})
+
+it('only the edge reaches its webhooks, and only Payweave its RPCs', () => {
+  const [policy] = ofKind(manifests, 'NetworkPolicy')
+  const ways = policy?.['spec'].ingress.map(
+    ({ from, ports }: { from: object[]; ports: { port: string }[] }) =>
+      `${ports.map(({ port }) => port).join()} ${Object.keys(from[0] ?? {}).join()}`,
+  )
+  expect(ways).toEqual(['serving podSelector', 'webhooks namespaceSelector'])
+})
+
+it('its settings are complete in production', () => {
+  const env: { name: string; value: string }[] = pod?.['spec'].containers[0].env ?? []
+  const common = production.matchAll(/^([A-Z_]+)=(.*)$/gm)
+  const settings = readSettings('simulator', {
+    ...Object.fromEntries([...common].map(([, name, value]) => [name, value])),
+    ...Object.fromEntries(env.map(({ name, value }) => [name, value])),
+  })
+  expect(settings).toMatchObject({ payweaveEnv: 'production', port: 8080, migrateAtStart: true })
+})
