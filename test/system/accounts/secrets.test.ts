@@ -302,8 +302,8 @@ describe('no log file holds', () => {
     const files = fs
       .readdirSync(mesh.dataDir, { recursive: true, encoding: 'utf8' })
       .filter((file) => /(^|\/)(database-|nats-)?password$/.test(file))
-    // The superuser's, those of eight with a schema and of seven users of NATS.
-    expect(files).toHaveLength(16)
+    // The superuser's, those of eight with a schema and of eight users of NATS.
+    expect(files).toHaveLength(17)
     for (const file of files) {
       const password = fs.readFileSync(path.join(mesh.dataDir, file), 'utf8').trim()
       expect([file, linesWith(literal(password))]).toEqual([file, []])
