@@ -80,6 +80,7 @@ function consumeSubject(options: Consuming, subject: string): { close(): Promise
   const forget = nats.onConnected(wakeup.notify)
   const stopping = new AbortController()
   let batches: Batches | undefined
+  let refusal: string | undefined
 
   async function drain(open: Batches): Promise<void> {
     for (;;) {
@@ -98,20 +99,26 @@ function consumeSubject(options: Consuming, subject: string): { close(): Promise
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
+      const beganMs = performance.now()
       if (nats.ready()) {
         try {
           batches = await nats.openDurable({ durable, subject })
           // `close` ran while the consumer was being opened and could not stop it, so it is stopped here.
           if (stopping.signal.aborted) batches.stop()
           else log.info({ durable, subject }, 'consumer opened')
+          refusal = undefined
           await drain(batches)
         } catch (error) {
-          log.warn({ durable, subject, err: error }, 'consumer not opened')
+          const { message } = error as Error
+          if (message !== refusal) log.warn({ durable, subject, err: error }, 'consumer not opened')
+          refusal = message
         }
         batches?.stop()
         batches = undefined
       }
-      if (!stopping.signal.aborted) await wakeup.pause(reopenMs)
+      // A consumer that was open for a while and is lost is opened again at once.
+      const leftMs = beganMs + reopenMs - performance.now()
+      if (!stopping.signal.aborted && leftMs > 0) await wakeup.pause(leftMs)
     }
   }
 

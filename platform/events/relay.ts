@@ -69,7 +69,7 @@ export function startRelay(options: RelayOptions): Relay {
     if (!nats.ready()) return retryMs
     const claimed = await claim()
     if (claimed.length === 0) return false
-    const published = publishClaimed(options, claimed)
+    const published = publishClaimed(options, claimed, retrySoon)
       .catch((error: unknown) => log.warn({ err: error }, 'publications not recorded'))
       .finally(() => inFlight.delete(published))
     inFlight.add(published)
@@ -77,6 +77,8 @@ export function startRelay(options: RelayOptions): Relay {
     return claimed.length >= fullBatch ? true : poll.minMs
   }
 
+  /** Wakes the loop when failed publications are due, not up to a poll later. */
+  const retrySoon = () => void setTimeout(loop.notify, retryMs).unref()
   const loop = startLoop({
     kind: 'relay',
     log,
@@ -97,7 +99,11 @@ export function startRelay(options: RelayOptions): Relay {
 }
 
 /** Publishes a claimed batch and notes the outcome in one statement. */
-async function publishClaimed(options: RelayOptions, claimed: ClaimedEvent[]): Promise<void> {
+async function publishClaimed(
+  options: RelayOptions,
+  claimed: ClaimedEvent[],
+  onFailed: () => void,
+): Promise<void> {
   const { db, nats, metrics, endsWhenPublished } = options
   const errors = await Promise.all(claimed.map((event) => publishEvent(nats, event)))
   const published = claimed.filter((_, index) => errors[index] === undefined)
@@ -120,6 +126,7 @@ async function publishClaimed(options: RelayOptions, claimed: ClaimedEvent[]): P
   if (failed.length > 0) {
     await markFailed(db, failed, retryMs)
     metrics.failed.inc(failed.length)
+    onFailed()
   }
 }
 

@@ -1,10 +1,12 @@
 // Events come through although servers of the broker's cluster die, forget, freeze or lose each other.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { connectNats } from '#platform/events/nats/nats.ts'
+import { durablesOf } from '#platform/events/topology.ts'
 import { eventually } from '../support/eventually.ts'
 import { startStopwatch } from '../support/stopwatch.ts'
 import { type Cluster, startCluster } from './cluster.ts'
-import { type Harness, startHarness, testSubjects } from './harness.ts'
+import { type Harness, log, startHarness, testSubjects } from './harness.ts'
 
 /** Elections and time-outs of the servers are most of it. */
 const scenarioMs = 60_000
@@ -126,5 +128,23 @@ describe('in a cluster of three, no event is lost and publication resumes by its
       await comeThrough().finally(leader.rejoin)
     })
     expect(handled).toEqual(written)
+  })
+
+  it.concurrent('in a cluster of three that was down as a whole, a consumer is opened only once it has a leader', {
+    timeout,
+  }, async () => {
+    const cluster = await startCluster(testSubjects)
+    const nats = connectNats({ url: cluster.url, name: 'test', log })
+    const [durable = { durable: '', subject: '' }] = durablesOf(testSubjects)
+    try {
+      await eventually(() => nats.openDurable(durable))
+      await cluster.restart()
+      // Before, its pulls would be lost, and for seconds no event would come.
+      await eventually(() => nats.openDurable(durable), scenarioMs)
+      expect(await cluster.consumerLeader(durable.durable)).toMatch(/^n\d$/)
+    } finally {
+      await nats.close()
+      await cluster.remove()
+    }
   })
 })

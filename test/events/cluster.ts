@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
-import { connect, type StreamInfo } from 'nats'
+import { connect, type JetStreamManager, type StreamInfo } from 'nats'
 import { type NatsServer, startNats } from '../../deploy/local/nats/nats.ts'
 import { eventually } from '../support/eventually.ts'
 import { freeze } from '../support/freeze.ts'
@@ -35,6 +35,10 @@ export type Cluster = {
   /** Which server leads the stream, and how far the others are. */
   streamInfo(): Promise<StreamInfo>
   leader(): Promise<Member>
+  /** Kills all three and starts them again with their stores. */
+  restart(): Promise<void>
+  /** Name of the server that leads a consumer; undefined while none does. */
+  consumerLeader(durable: string): Promise<string | undefined>
   remove(): Promise<void>
 }
 
@@ -65,16 +69,17 @@ export async function startCluster(subjects: Record<string, readonly string[]>):
   const url = places.map(({ port }) => `nats://payweave:${password}@127.0.0.1:${port}`).join(',')
   const kept = await keepStream(url, subjects, size)
 
-  async function streamInfo(): Promise<StreamInfo> {
+  async function ask<T>(question: (manager: JetStreamManager) => Promise<T>): Promise<T> {
     const servers = places.map(({ port }) => `127.0.0.1:${port}`)
     const connection = await connect({ servers, user: 'payweave', pass: password, timeout: 2_000 })
     try {
-      const { streams } = await connection.jetstreamManager({ checkAPI: false, timeout: 2_000 })
-      return await streams.info(stream)
+      return await question(await connection.jetstreamManager({ checkAPI: false, timeout: 2_000 }))
     } finally {
       await connection.close()
     }
   }
+
+  const streamInfo = () => ask(({ streams }) => streams.info(stream))
 
   return {
     url,
@@ -87,6 +92,14 @@ export async function startCluster(subjects: Record<string, readonly string[]>):
         if (found === undefined) throw new Error('the stream has no leader')
         return found
       }),
+    async restart() {
+      await Promise.all(members.map((member) => member.kill()))
+      await Promise.all(members.map((member) => member.start()))
+    },
+    async consumerLeader(durable) {
+      const { cluster } = await ask(({ consumers }) => consumers.info(stream, durable))
+      return cluster?.leader
+    },
     async remove() {
       await kept.close()
       await Promise.all(members.map((member) => member.end()))

@@ -3,6 +3,7 @@ import {
   AckPolicy,
   type Consumer,
   ConsumerEvents,
+  type ConsumerInfo,
   type ConsumerMessages,
   createInbox,
   DeliverPolicy,
@@ -63,8 +64,11 @@ const dayMs = 86_400_000
  */
 const publishTimeoutMs = 2_500
 const answerTimeoutMs = 3_000
-/** Below the time-out of health checks of a process. */
-const checkTimeoutMs = 1_500
+/**
+ * For a look at the stream or a consumer. Such requests are lost too while nobody leads. Below the time-out of health
+ * checks of a process.
+ */
+const lookTimeoutMs = 1_500
 
 /** Connects in the background and reconnects for ever; a broker that is down is logged, not thrown. */
 export function connectNats(options: NatsOptions): Nats {
@@ -123,7 +127,11 @@ export async function ensureOnce(
   const connection = await open(options, new Map())
   try {
     const stream = streamSettings({ ...eventStream, ...options.stream })
-    await ensure(await manager(connection), stream, consumers.map(consumerSettings))
+    await ensure(
+      await manager(connection, answerTimeoutMs),
+      stream,
+      consumers.map(consumerSettings),
+    )
     return connection.info?.version
   } finally {
     await connection.close()
@@ -154,9 +162,12 @@ function keepStream(broker: Broker, servers: Servers, options: NatsOptions): Str
   let finding: Promise<void> | undefined
   let foundMs = Number.NEGATIVE_INFINITY
 
-  async function managed<T>(work: (manager: JetStreamManager) => Promise<T>): Promise<T> {
+  async function managed<T>(
+    timeoutMs: number,
+    work: (manager: JetStreamManager) => Promise<T>,
+  ): Promise<T> {
     const connection = broker.now()
-    const done = await manager(connection)
+    const done = await manager(connection, timeoutMs)
       .then(work)
       .catch((error: unknown) => leaveFor(servers, connection, error))
     foundMs = performance.now()
@@ -166,23 +177,23 @@ function keepStream(broker: Broker, servers: Servers, options: NatsOptions): Str
   return {
     name: stream.name,
     find() {
-      finding ??= managed(async ({ streams }) => void (await streams.info(stream.name))).finally(
-        () => {
-          finding = undefined
-        },
-      )
+      finding ??= managed(lookTimeoutMs, async ({ streams }) => {
+        await streams.info(stream.name)
+      }).finally(() => {
+        finding = undefined
+      })
       return finding
     },
     foundMs: () => foundMs,
     ensure: (consumers) =>
-      managed((manager) =>
+      managed(answerTimeoutMs, (manager) =>
         ensure(manager, streamSettings(stream), consumers.map(consumerSettings)),
       ),
   }
 }
 
 async function checkStream(broker: Broker, name: string): Promise<void> {
-  const { streams } = await manager(broker.now(), checkTimeoutMs)
+  const { streams } = await manager(broker.now(), lookTimeoutMs)
   await streams.info(name)
 }
 
@@ -230,12 +241,12 @@ const jetStreams = new WeakMap<NatsConnection, JetStreamClient>()
 function jetStreamOf(connection: NatsConnection): JetStreamClient {
   const known = jetStreams.get(connection)
   if (known !== undefined) return known
-  const jetStream = connection.jetstream({ timeout: answerTimeoutMs })
+  const jetStream = connection.jetstream({ timeout: lookTimeoutMs })
   jetStreams.set(connection, jetStream)
   return jetStream
 }
 
-function manager(connection: NatsConnection, timeout = answerTimeoutMs): Promise<JetStreamManager> {
+function manager(connection: NatsConnection, timeout: number): Promise<JetStreamManager> {
   // Without the library's check, which reads facts of the account that our users have no permission for.
   return connection.jetstreamManager({ checkAPI: false, timeout })
 }
@@ -280,6 +291,7 @@ async function openBatches(
   consumer: Consumer,
   onCutOff: () => void,
 ): Promise<Batches> {
+  requireLeader(await consumer.info(true))
   const messages = await consumer.consume({
     max_messages: prefetch,
     expires: pullMs,
@@ -290,6 +302,15 @@ async function openBatches(
   void stopWhenSilent(messages)
   stopWhenCutOff(consumer, messages, onCutOff)
   return inBatches(messages)
+}
+
+/**
+ * After a start of all servers a consumer is known before it has a leader. Pulls would be lost without a word until
+ * heartbeats are missed.
+ */
+function requireLeader({ name, cluster }: ConsumerInfo): void {
+  if (cluster === undefined || cluster.leader) return
+  throw new Failure('SERVICE_UNAVAILABLE', `the consumer ${name} has no leader yet`)
 }
 
 /** Stops a consumer that misses heartbeats; opened again, it may be reached through another server. */
