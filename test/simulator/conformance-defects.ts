@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { BillState } from '#gen/payweave/backend/v1/billers_pb.js'
+import { RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { TransferState } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { MoneySchema } from '#gen/payweave/types/v1/types_pb.js'
@@ -83,6 +84,16 @@ export const defectsOf = (openFormUrl: string): readonly PlantedDefect[] => [
     says: /answered REFUSED, not PAID/,
     defect: {
       payWithWallet: (call, forward) => forward({ ...call, attemptId: randomUUID() }),
+    },
+  },
+  {
+    what: 'gives a reason for a payment',
+    foundBy: 'wallets/refusal-reason',
+    says: /PAID was answered with the reason DECLINED/,
+    defect: {
+      async payWithWallet(call, forward) {
+        return { ...(await forward(call)), refusalReason: RefusalReason.DECLINED }
+      },
     },
   },
   {

@@ -1,6 +1,6 @@
 // Checks of attempts to pay with a wallet: outcomes, repeats, enquiries, time-outs.
 import { randomUUID } from 'node:crypto'
-import { AttemptOutcome } from '#gen/payweave/backend/v1/charges_pb.js'
+import { AttemptOutcome, RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { demand } from '../check.ts'
 import {
   announce,
@@ -28,6 +28,22 @@ export const walletChecks: readonly BackendCheck[] = [
     'A wallet that refuses is answered REFUSED, and an enquiry says the same.',
     ['wallet.refused'],
     (world) => demandOutcome(world, world.outcome('wallet.refused'), REFUSED),
+  ),
+  wallet(
+    'refusal-reason',
+    'Only a refusal has a reason, and an enquiry gives the same one.',
+    ['wallet.paid', 'wallet.refused'],
+    async (world) => {
+      for (const name of ['wallet.paid', 'wallet.refused'] as const) {
+        const { attemptId, outcome, refusalReason } = await attempt(world, world.outcome(name))
+        const reason = RefusalReason[refusalReason] ?? String(refusalReason)
+        const isRight = outcome === REFUSED || refusalReason === RefusalReason.UNSPECIFIED
+        demand(isRight, `${nameOf(outcome)} was answered with the reason ${reason}`)
+        const enquired = await world.charges.getAttempt({ attemptId })
+        const again = RefusalReason[enquired.refusalReason] ?? String(enquired.refusalReason)
+        demand(again === reason, `the reason was ${reason}, and ${again} in the enquiry`)
+      }
+    },
   ),
   wallet(
     'processing',
@@ -126,8 +142,9 @@ export const walletChecks: readonly BackendCheck[] = [
 async function attempt(world: World, payer: Payer) {
   const chargeId = await announce(world, payer)
   const attemptId = randomUUID()
-  const { outcome } = await world.charges.payWithWallet({ chargeId, attemptId, pin: payer.pin })
-  return { chargeId, attemptId, outcome }
+  const call = { chargeId, attemptId, pin: payer.pin }
+  const { outcome, refusalReason } = await world.charges.payWithWallet(call)
+  return { chargeId, attemptId, outcome, refusalReason }
 }
 
 async function demandOutcome(world: World, payer: Payer, wanted: AttemptOutcome): Promise<void> {
