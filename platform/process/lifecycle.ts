@@ -108,8 +108,12 @@ async function announce(
     log.info('ready')
     process.send?.({ ready: true })
     // Writes the compile cache some seconds after the start: not only at exit, since a killed process has none, and not
-    // now, while other processes of the mesh still start. Does nothing without a folder for the cache.
-    setTimeout(module.flushCompileCache, keepCodeAfterMs).unref()
+    // now, while other processes of the mesh still start. Does nothing without a folder for the cache. Then V8 gives back
+    // what loading the code took, where it may be asked to.
+    setTimeout(() => {
+      module.flushCompileCache()
+      globalThis.gc?.({ type: 'major', flavor: 'last-resort', execution: 'sync' })
+    }, keepCodeAfterMs).unref()
   } catch (error) {
     if (stopping.aborted) return
     // Printed in full, for a person: the log's line has no messages of errors, and this one quotes no value.
