@@ -259,6 +259,30 @@ describe('the limits of direct pushes', () => {
     expect(place).toBeGreaterThan(40)
   })
 
+  it('a push that is stored after a claim found its lane empty is claimed at once', async () => {
+    const worker = await workerOfLane(2, { timeoutMs: 60_000 })
+    const waiting = keepWaiting()
+    await harness.pushDirectly(worker, ...each(60))
+    await eventually(() => expect(waiting).toHaveLength(2))
+    const pushes = harness.newDeliveries([{ url: `${receiver.url}/late` }])
+    const reservation = await worker.reserve(pushes)
+    // The worker knows of what waits in the lane, so it does not make the lane ready.
+    expect([reservation.direct.size, reservation.makesReady.size]).toEqual([0, 0])
+    receiver.answer(status(200))
+    for (const response of waiting) response.end()
+    await eventually(async () => {
+      const lanes = await harness.asOwner(
+        'select from delivery.endpoint where ready_at < $$infinity$$',
+      )
+      expect(lanes).toEqual([])
+    })
+    const eventIds = pushes.map(({ eventId }) => eventId)
+    const { startedAt } = await storeEvents(harness.db, { eventIds, pushes, ...reservation })
+    reservation.begin(startedAt)
+    const id = pushes[0]?.deliveryId ?? ''
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
+  })
+
   it('what waits in memory for a slot goes back to the table when the receiver hangs, and costs no attempt', async () => {
     const worker = await workerOfLane(4, { timeoutMs: 60_000 })
     keepWaiting()

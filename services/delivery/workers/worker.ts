@@ -183,6 +183,9 @@ async function reserve(working: Working, pushes: readonly NewDelivery[]): Promis
   const release = (): NewDelivery[] => {
     reserved.count -= direct.size
     for (const push of direct.values()) lanes.release(push)
+    // A claim that ran while they were being stored has not seen those that wait.
+    lanes.overflow(waiting)
+    if (waiting.size > 0) working.notify()
     return [...direct.values()]
   }
   return {
@@ -196,7 +199,6 @@ async function reserve(working: Working, pushes: readonly NewDelivery[]): Promis
         return at === undefined ? [] : [firstAttempt(push, at, leaseToken)]
       })
       dispatcher.accept(stored)
-      if (waiting.size > 0) working.notify()
     },
     abandon() {
       if (release().length > 0) options.leases.abandonToken(leaseToken)
