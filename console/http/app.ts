@@ -11,6 +11,7 @@ import { registerAccess } from '../routes/access.ts'
 import { registerAudit } from '../routes/audit.ts'
 import { registerBalances } from '../routes/balances.ts'
 import { registerBills } from '../routes/bills.ts'
+import { registerBranding } from '../routes/branding/branding.ts'
 import { registerCatalogue } from '../routes/catalogue.ts'
 import { registerDeadLetters } from '../routes/dead-letters.ts'
 import { registerDevelopers } from '../routes/developers.ts'
@@ -74,6 +75,8 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   })
   await app.register(cookie)
   await app.register(formbody)
+  app.setNotFoundHandler((_, reply) => sendError(reply, 404, 'There is no such page.'))
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log))
   app.decorateRequest('shell')
   app.addHook('onRequest', (request, reply, done) => {
     const nonce = newNonce()
@@ -101,6 +104,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerReceivers(app, { worker, clients })
   registerDevelopers(app, { worker, clients })
   registerAccess(app, { worker, clients })
+  await registerBranding(app, { worker, clients })
   registerBalances(app, { worker, clients })
   registerBills(app, { worker, clients })
   registerInbox(app, { worker, clients })
@@ -110,8 +114,6 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerLedger(app, { worker, clients })
   registerCatalogue(app, { worker, clients })
   registerAudit(app, { worker, clients, db })
-  app.setNotFoundHandler((_, reply) => sendError(reply, 404, 'There is no such page.'))
-  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log))
   return app
 }
 

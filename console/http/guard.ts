@@ -35,6 +35,29 @@ export function protect(reply: FastifyReply, nonce: string, isHttps: boolean): v
   })
 }
 
+/** Lets a page show pages of ours in frames. */
+export function allowFrames(reply: FastifyReply): void {
+  const policy = String(reply.getHeader('content-security-policy'))
+  void reply.header('content-security-policy', `${policy}; frame-src 'self'`)
+}
+
+/** Lets a page of ours show this answer in a frame, and lets it do nothing there: no script, no form, no way to leave. */
+export function protectFramed(reply: FastifyReply, nonce: string): void {
+  void reply.headers({
+    'content-security-policy': [
+      "default-src 'none'",
+      `style-src 'nonce-${nonce}'`,
+      "img-src 'self' data:",
+      "form-action 'none'",
+      "base-uri 'none'",
+      "frame-ancestors 'self'",
+      // Its logo needs the session of the page around it.
+      'sandbox allow-same-origin',
+    ].join('; '),
+    'x-frame-options': 'SAMEORIGIN',
+  })
+}
+
 /** Whether a form was sent by a page of this origin, as far as the browser's headers show. */
 export function isFromOwnPage({ headers }: FastifyRequest, origin: string): boolean {
   const site = headers['sec-fetch-site']

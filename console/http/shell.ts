@@ -61,6 +61,11 @@ const projectPlaces: Place[] = [
     needs: 'payweave.accounts.v1.AccessService/ListApiKeys',
   },
   {
+    label: 'Branding',
+    path: 'branding',
+    needs: 'payweave.accounts.v1.AccessService/GetMerchant',
+  },
+  {
     label: 'Access',
     path: 'access',
     needs: 'payweave.accounts.v1.AccessService/ListInstitutions',

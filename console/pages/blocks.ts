@@ -38,10 +38,22 @@ export type Field = {
   label: string
   name: string
   value?: string | undefined
-  type?: 'text' | 'number' | 'datetime-local' | 'textarea' | 'select' | 'checkbox' | undefined
+  type?:
+    | 'text'
+    | 'number'
+    | 'datetime-local'
+    | 'textarea'
+    | 'select'
+    | 'checkbox'
+    | 'file'
+    | undefined
   options?: { value: string; label: string }[] | undefined
   maxlength?: number | undefined
   isRequired?: boolean | undefined
+  /** The media type of a file. */
+  accept?: string | undefined
+  /** What is wrong with what was sent. */
+  mistake?: string | undefined
 }
 
 /** A form that changes something. `hidden` are its fields that nobody fills in. */
@@ -51,7 +63,12 @@ export type Form = {
   isDangerous?: boolean | undefined
   hidden?: Record<string, string> | undefined
   fields?: Field[] | undefined
+  /** A second button, which sends the same into a frame of the page. */
+  second?: { action: string; button: string; frame: string } | undefined
 }
+
+/** A page of ours within a page; forms name it. */
+export type Frame = { name: string; title: string; path: string }
 
 /** A list with its heads; `empty` is shown where it has no rows and says what to do. */
 export type Table = { head: string[]; rows: Cell[][]; empty: string }
@@ -68,6 +85,7 @@ export type Section = {
   filters?: Filters | undefined
   table?: Table | undefined
   forms?: Form[] | undefined
+  frame?: Frame | undefined
   firstUrl?: string | undefined
   nextUrl?: string | undefined
   /** `pkg.Service/Method` of what it shows. */

@@ -33,8 +33,8 @@ export function renderPart(template: string, data: Record<string, unknown>): str
 }
 
 /** Answers with a page of sections. */
-export function sendSections(reply: FastifyReply, page: Page): FastifyReply {
-  return sendPage(reply, 'page', page)
+export function sendSections(reply: FastifyReply, page: Page, status = 200): FastifyReply {
+  return sendPage(reply, 'page', page, status)
 }
 
 /** Answers with a page. `data` reaches the template as `it`, beside `words`, which templates write with, and the shell of the request. */

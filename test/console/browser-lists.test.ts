@@ -8,6 +8,7 @@ const pages = {
   'the receivers': (tab: Tab) => `${projectBase(tab)}/receivers`,
   'the developers': (tab: Tab) => `${projectBase(tab)}/developers`,
   'the access': (tab: Tab) => `${projectBase(tab)}/access`,
+  'the branding': (tab: Tab) => `${projectBase(tab)}/branding`,
   'the bills': (tab: Tab) => `${projectBase(tab)}/bills`,
   'the balances': (tab: Tab) => `${projectBase(tab)}/balances`,
 }

@@ -1,6 +1,7 @@
 // What people do in a real browser: by keyboard, in their own time zone, without JavaScript.
 import { expect, it } from 'vitest'
 import { follow, visit } from '../browser/visit.ts'
+import { picture } from './staff-peers.ts'
 import { describeInTab, projectBase, type Tab } from './tab.ts'
 
 const demo = (tab: Tab) => tab.harness.peers.projects.demo
@@ -23,6 +24,26 @@ describeInTab((signedIn) => {
     await page.getByRole('dialog').waitFor()
     await page.keyboard.press('Escape')
     expect(await page.getByRole('dialog').count()).toBe(0)
+  })
+
+  it('a branding is tried in the preview before it is stored', async () => {
+    const tab = signedIn()
+    const page = await tab.open(`${projectBase(tab)}/branding`)
+    await page.getByLabel('Colour').fill('#aa0011')
+    await page
+      .getByLabel('Logo:')
+      .setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: picture })
+    await page.getByLabel('State of the preview').selectOption('paid')
+    await page.getByLabel('Website').fill('https://shop.example')
+    await page.getByLabel('Phone number for payers').fill('+18685550190')
+    await page.getByLabel('E-mail address for payers').fill('help@shop.example')
+    await page.getByRole('button', { name: 'Preview' }).click()
+    const shown = page.frameLocator('iframe[name=preview]')
+    await shown.locator('img[src^="data:image/png"]').waitFor()
+    await shown.getByRole('link', { name: 'help@shop.example' }).waitFor()
+    await follow(page, () => page.getByRole('button', { name: 'Store', exact: true }).click())
+    await page.getByText('Stored. The next page').waitFor()
+    expect(tab.harness.peers.changed.branding).toMatchObject({ color: '#aa0011' })
   })
 
   it('times are those of the browser, with UTC beside them', async () => {

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { csvLine } from '../../console/routes/list.ts'
-import { type Browser, type Harness, startHarness } from './harness.ts'
+import { samplePng } from '../support/files/png.ts'
+import { type Browser, formTokenIn, type Harness, startHarness } from './harness.ts'
 import { endlessSubject } from './peers.ts'
 import { evil } from './rows.ts'
 import { picture } from './staff-peers.ts'
@@ -28,6 +29,7 @@ function everyPage(): string[] {
     `${base}/receivers`,
     `${base}/developers`,
     `${base}/balances`,
+    `${base}/branding`,
     `${base}/access`,
     `${base}/bills`,
     `${base}/bills?state=success`,
@@ -109,6 +111,102 @@ it('a file of a new customer is a picture in the page or a download, and can run
   ]) {
     expect([path, (await browser.get(path)).status]).toEqual([path, 404])
   }
+})
+
+describe('the branding of a merchant', () => {
+  const place = () => {
+    const { projectId, payment } = harness.peers.projects.demo
+    return { base: `/projects/${projectId}/branding`, merchant_id: payment.merchantId }
+  }
+  /** Sends the form as a browser does, as its developer. */
+  async function send(path: string, fields: Record<string, string | Blob>) {
+    const { base, merchant_id } = place()
+    const developer = await harness.signedIn('abena')
+    const form_token = formTokenIn((await developer.get(base)).text)
+    const body = new FormData()
+    for (const [name, value] of Object.entries({ form_token, merchant_id, ...fields })) {
+      body.set(name, value)
+    }
+    return developer.get(`${base}/${path}`, { method: 'POST', body })
+  }
+  const fields = {
+    color: '#0B57D0',
+    support_email: 'help@shop.example',
+    support_phone: '+1 868 555-0190',
+    website_url: 'https://shop.example',
+  }
+  const png = (bytes: Buffer) => new Blob([new Uint8Array(bytes)], { type: 'image/png' })
+
+  it('a preview shows a page of a payer that can run, send and load nothing from elsewhere', async () => {
+    const { base, merchant_id } = place()
+    const { text, headers } = await browser.get(
+      `${base}/preview?merchant=${merchant_id}&state=paid`,
+    )
+    expect(text).toContain('#ffd400')
+    expect(text).toContain(`src="${base}/logo.png?merchant=${merchant_id}"`)
+    expect(text).not.toMatch(/<script|<noscript|<img src=x/)
+    const policy = headers.get('content-security-policy') ?? ''
+    expect(policy).toContain('sandbox allow-same-origin')
+    expect(policy).toContain("form-action 'none'")
+    expect(policy).toContain("frame-ancestors 'self'")
+    const [, nonce = ''] = /style-src 'nonce-([^']+)'/.exec(policy) ?? []
+    expect(text).toContain(`<style nonce="${nonce}">`)
+    const logo = await browser.get(`${base}/logo.png?merchant=${merchant_id}`)
+    const { text: stored, headers: ofLogo } = logo
+    expect([stored, ofLogo.get('content-type')]).toEqual([samplePng().toString(), 'image/png'])
+    expect((await browser.get(`${base}/preview?merchant=${merchant_id}&state=x`)).status).toBe(400)
+  })
+
+  it('a preview of what is not stored yet shows it, and stores nothing', async () => {
+    const { calls } = harness.peers
+    calls.length = 0
+    const { text } = await send('preview', { ...fields, logo_png: png(picture), language: 'fr' })
+    expect(text).toContain('--accent:#0b57d0')
+    expect(text).toContain(`src="data:image/png;base64,${picture.toString('base64')}"`)
+    expect(text).toContain('tel:+18685550190')
+    expect(text).toContain('<html lang="fr"')
+    expect(calls.map(({ rpc }) => rpc)).not.toContain('UpdateMerchant')
+  })
+
+  it('what is stored is what was typed; the logo stays unless one is chosen or taken away', async () => {
+    const { changed } = harness.peers
+    const answer = await send('update', { ...fields, logo_png: png(Buffer.alloc(0)) })
+    expect(answer.headers.get('location')).toContain('said=stored')
+    const paths = ['color', 'support_email', 'support_phone', 'website_url']
+    expect(changed.branding).toMatchObject({
+      color: '#0b57d0',
+      supportPhone: '+18685550190',
+      updateMask: { paths },
+    })
+    await send('update', { ...fields, logo_png: png(picture) })
+    expect(changed.branding).toMatchObject({
+      updateMask: { paths: [...paths, 'logo_png'] },
+      logoPng: new Uint8Array(picture),
+    })
+    await send('update', { ...fields, remove_logo: 'on' })
+    expect(changed.branding).toMatchObject({ logoPng: new Uint8Array() })
+  })
+
+  it.each([
+    [{ color: 'red' }, 'must be a colour such as #0b57d0'],
+    [{ support_email: 'help' }, 'must be an e-mail address'],
+    [{ support_phone: '12' }, 'must be a number in E.164 with plus sign'],
+    [{ website_url: 'http://shop.example' }, 'must be an https URL'],
+    [{ website_url: 'https://me@shop.example' }, 'must name no user'],
+    [{ logo_png: png(Buffer.alloc(64 * 1024 + 1)) }, 'must be at most 65536 bytes'],
+    [{ logo_png: png(Buffer.alloc(200 * 1024)) }, 'must be at most 65536 bytes'],
+  ])('a form with a bad field, %o, is shown again with what is wrong', async (bad, mistake) => {
+    harness.peers.changed.branding = {}
+    const { status, text } = await send('update', { ...fields, ...bad })
+    expect([status, harness.peers.changed.branding]).toEqual([400, {}])
+    expect(text).toContain(`aria-invalid="true"> <strong class="mistake">${mistake}</strong>`)
+    expect(text).toContain('value="help')
+  })
+
+  it('a form with too many parts is refused', async () => {
+    const many = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`f${at}`, 'x']))
+    expect((await send('update', many)).status).toBe(413)
+  })
 })
 
 it('the inbox says which decision on a new customer stands', async () => {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Failure } from '#core/errors/errors.ts'
+import { Failure, invalid } from '#core/errors/errors.ts'
 import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { type BillingService, BillPaymentState } from '#gen/payweave/billing/v1/billing_pb.js'
 import type { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
@@ -16,6 +16,7 @@ import {
   type PaymentsService,
 } from '#gen/payweave/payments/v1/payments_pb.js'
 import { currentContext } from '#platform/rpc/context.ts'
+import { samplePng } from '../support/files/png.ts'
 import { deliveryOf, newProject, type Project, paymentOf, pushOf, shown } from './projects.ts'
 import { evilTexts, type Many, type Texts, time } from './rows.ts'
 import { staffPeers } from './staff-peers.ts'
@@ -47,12 +48,13 @@ export function newPeers(texts: Texts = evilTexts) {
   }
 
   const institutionId = randomUUID()
-  /** What was changed of a project's access. */
+  /** What was changed of a project's access and branding. */
   const changed = {
     granted: new Array<string>(),
     revoked: new Array<string>(),
     accountAccess: false,
     allowedIps: new Array<string>(),
+    branding: {},
   }
 
   /** Projects beyond the two, which know nothing. */
@@ -73,6 +75,19 @@ export function newPeers(texts: Texts = evilTexts) {
       const { payment, merchantName } = of(projectId)
       const { merchantId } = payment
       return { merchants: [{ merchantId, projectId, businessName: merchantName }] }
+    },
+    getMerchant({ projectId, merchantId }) {
+      const { payment, merchantName, branding } = of(projectId)
+      if (merchantId !== payment.merchantId) throw new Failure('MERCHANT_NOT_FOUND', 'unknown')
+      return { merchant: { merchantId, projectId, businessName: merchantName, branding } }
+    },
+    getMerchantLogo: ({ projectId }) => ({ logoPng: of(projectId) && samplePng() }),
+    updateMerchant(wanted) {
+      const { projectId, merchantId } = wanted
+      seen('UpdateMerchant')
+      if (wanted.websiteUrl.includes('@')) throw invalid('website_url', 'must name no user')
+      Object.assign(changed, { branding: wanted })
+      return { merchant: { merchantId, projectId: of(projectId).projectId } }
     },
     listSubscriptionKeys({ projectId }) {
       const { keyId } = of(projectId)

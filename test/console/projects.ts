@@ -108,7 +108,14 @@ export function newProject(name: string, texts: Texts) {
   })
   const named = { name: `${name} ${texts.name}`, merchantName: texts.name, secret: randomUUID() }
   const keyId = randomUUID()
-  return { projectId, ...named, keyId, payment, bill, delivery, job }
+  const branding = {
+    color: '#ffd400',
+    logoDigest: 'ab'.repeat(32),
+    supportEmail: texts.email,
+    supportPhone: texts.number,
+    websiteUrl: texts.url,
+  }
+  return { projectId, branding, ...named, keyId, payment, bill, delivery, job }
 }
 
 /** A project as AccessService shows it. */

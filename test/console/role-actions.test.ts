@@ -91,6 +91,12 @@ function actions(): Action[] {
       fields: { institution_id: institutionId, 'GET /institution/post': 'on' },
     })),
     {
+      page: `${base}/branding`,
+      post: 'update',
+      rpc: 'payweave.accounts.v1.AccessService/UpdateMerchant',
+      fields: { merchant_id: payment.merchantId, color: '#0b57d0' },
+    },
+    {
       page: '/inbox',
       needs: 'payweave.billing.v1.CatalogueService/ListReviews',
       post: 'bills',

@@ -27,6 +27,8 @@ describe('a person of one project', () => {
         `bills/${other.bill.transactionId}`,
         `pushes/${other.delivery.deliveryId}`,
         `pushes/replays/${other.job.jobId}`,
+        `branding/preview?merchant=${other.payment.merchantId}`,
+        `branding/logo.png?merchant=${other.payment.merchantId}`,
       ]
       const places = [
         '',
@@ -40,6 +42,9 @@ describe('a person of one project', () => {
         '/access',
         '/balances/statement.csv',
         '/developers',
+        '/branding',
+        '/branding/preview',
+        '/branding/logo.png',
         '/pushes',
         '/pushes.csv',
         '/pushes/tail',
@@ -67,6 +72,8 @@ describe('a person of one project', () => {
         'developers/subscription-keys/revoke',
         'developers/api-keys/revoke',
         'access/update',
+        'branding/update',
+        'branding/preview',
         'access/grants',
         `payments/${other.payment.paymentId}/refund`,
         `pushes/${other.delivery.deliveryId}/resend`,

@@ -9,7 +9,7 @@ export const time = timestampFromDate(new Date('2026-01-02T03:04:05Z'))
 
 /** The texts of rows, by what they are. */
 export type Texts = Record<
-  'name' | 'number' | 'note' | 'id' | 'url' | 'body' | 'person' | 'pattern',
+  'name' | 'number' | 'note' | 'id' | 'url' | 'body' | 'person' | 'pattern' | 'email',
   string
 >
 
@@ -23,6 +23,7 @@ export const evilTexts: Texts = {
   body: evil,
   person: evil,
   pattern: evil,
+  email: evil,
 }
 
 /** Texts as merchants write them. */
@@ -35,6 +36,7 @@ export const usualTexts: Texts = {
   body: '{"status":"PAID","transaction_id":"order-1001","amount":25.00}',
   person: 'console:ama@example.com',
   pattern: '[A-Z]\\d{7}',
+  email: 'help@shop.example.com',
 }
 
 /** Makes a page of a list from one row. */

@@ -32,6 +32,7 @@ for (const [name, path] of [
   ['push', `${base}/pushes/${delivery.deliveryId}`],
   ['replay', `${base}/pushes/replays/${job.jobId}`],
   ['developers', `${base}/developers`],
+  ['branding', `${base}/branding`],
   ['inbox', '/inbox'],
   ['ledger', `/ledger?project=${staff.projectId}&id=${staff.transferId}`],
   ['audit', '/audit'],

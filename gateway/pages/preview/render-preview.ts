@@ -12,23 +12,28 @@ import type { Brand } from '../brand/brands.ts'
 import { registerPages } from '../index.ts'
 import {
   noCardForms,
+  previewStates,
   receiptStates,
   receiptTokenOf,
   type Shown,
   sampleCheckout,
   sampleShare,
-  states,
 } from './samples.ts'
 
-/** A page as a file; it finds the logo beside it as `logo.png`. */
+/** A page as a file. */
 export type PreviewPage = { file: string; html: string }
 
-/** Renders sample payments of a merchant in every state, with what `npm start` and sandboxes say of themselves. */
+/**
+ * Renders sample payments of a merchant in every state, or `only` in one, with what `npm start` and sandboxes say of
+ * themselves. Pages find the logo at `logoUrl`.
+ */
 export async function renderPreview(
   { businessName, brand }: { businessName: string; brand: Brand },
   language: Language,
+  { only, logoUrl = 'logo.png' }: { only?: string; logoUrl?: string } = {},
 ): Promise<PreviewPage[]> {
-  const samples = [...states, ...receiptStates].map(([name, shown, query = '']) => {
+  const wanted = previewStates.filter(([name]) => only === undefined || name === only)
+  const samples = wanted.map(([name, shown, query = '']) => {
     const token = createHash('sha256').update(name).digest('base64url')
     const isReceipt = receiptStates.some(([other]) => other === name)
     const path = isReceipt ? `/receipts/${receiptTokenOf(token)}` : `/pay/${token}`
@@ -45,7 +50,7 @@ export async function renderPreview(
   const pages: PreviewPage[] = []
   for (const { name, url } of samples) {
     const { body } = await app.inject({ url })
-    const html = body.replaceAll(/"\/(?:pay|receipts)\/[\w-]+\/logo\?v=\w+"/g, '"logo.png"')
+    const html = body.replaceAll(/"\/(?:pay|receipts)\/[\w-]+\/logo\?v=\w+"/g, `"${logoUrl}"`)
     pages.push({ file: `${name.replaceAll(/\W+/g, '-').toLowerCase()}.html`, html })
   }
   await app.close()

@@ -137,3 +137,6 @@ export const receiptStates: Array<[name: string, shown: Shown]> = [
   ['receipt', { payer: 'paid', payment: 'paid' }],
   ['receipt, refunded', { payer: 'Refunded', payment: 'Refunded' }],
 ]
+
+/** What a preview shows: every state of a page and of a receipt. */
+export const previewStates: typeof states = [...states, ...receiptStates]

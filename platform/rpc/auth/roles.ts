@@ -53,6 +53,9 @@ export const permissions = {
   'payweave.accounts.v1.AccessService/GetProject': all,
   'payweave.accounts.v1.AccessService/ListProjects': staff,
   'payweave.accounts.v1.AccessService/ListMerchants': all,
+  'payweave.accounts.v1.AccessService/GetMerchant': all,
+  'payweave.accounts.v1.AccessService/GetMerchantLogo': all,
+  'payweave.accounts.v1.AccessService/UpdateMerchant': ['merchant_developer', ...accessStaff],
   'payweave.accounts.v1.AccessService/ListSubscriptionKeys': ['merchant_developer', ...accessStaff],
   'payweave.accounts.v1.AccessService/ListApiKeys': ['merchant_developer', ...accessStaff],
   'payweave.accounts.v1.AccessService/IssueSubscriptionKey': [
