@@ -19,8 +19,9 @@ export interface DeliveryMetrics {
 export interface InFlight {
   inFlight: () => number
   maxInFlight: number
-  byHost: ReadonlyMap<string, number>
   hostLimit: number
+  /** Hostnames to which it has so many POSTs in flight. */
+  fullHosts: () => number
 }
 
 /** Where the numbers go and come from. */
@@ -84,7 +85,7 @@ function inFlightGauges(registers: Registry[], worker: InFlight): void {
     help: `Hostnames to which this process has ${worker.hostLimit} POSTs in flight, which is the maximum.`,
     registers,
     collect() {
-      this.set([...worker.byHost.values()].filter((count) => count >= worker.hostLimit).length)
+      this.set(worker.fullHosts())
     },
   })
 }

@@ -280,7 +280,7 @@ export function createLearner(
         lanes.take(one)
         lanes.enqueue(one)
         startedMs.set(one.deliveryId, nowMs())
-        lanes.next(one.endpointId)
+        lanes.next(one.hostname)
       }
       return deliveries
     },

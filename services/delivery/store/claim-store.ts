@@ -11,10 +11,10 @@ export interface ClaimLimits {
   deliveries: number
   /** Duration of the lease. */
   leaseS: number
-  /** Deliveries of all projects that this process may have in flight for one hostname; no limit when unset. */
-  hostLimit?: number
-  /** How many it has in flight already, by hostname. */
-  inFlightByHost?: ReadonlyMap<string, number>
+  /** Deliveries of all projects to take for one hostname; no limit when unset. */
+  hostRoom?: number
+  /** The same for hostnames of which this process has some leased. */
+  roomByHost?: ReadonlyMap<string, number>
   /** Lanes that this process knows; for others the stored limit counts. */
   known?: readonly KnownLane[]
 }
@@ -59,7 +59,7 @@ const waitsIn = (attempts: '< 1' | '<> 0') => `(
 /*
  * Lanes that are ready or known to have a backlog, each skipped when another worker has it; from each its due rows up to the room that its limit
  * leaves, four fresh ones to a retry, and for one URL no more than half of the slots; from all lanes in turn until the worker is
- * full, of one hostname no more than the worker may have in flight. A lane whose row was changed after this statement read
+ * full, of one hostname no more than the worker has room for. A lane whose row was changed after this statement read
  * its deliveries may have more: it stays ready. One that is full is claimed from again by the process that knows of its backlog
  * as soon as that has slots, by others after a second. While a breaker is not closed the newest push is the probe: where only some URLs of a lane
  * fail, an older one is likely to be for one of those.
@@ -73,7 +73,7 @@ const waitsIn = (attempts: '< 1' | '<> 0') => `(
 const claimStatement = sql(
   'delivery_claim',
   `with host as materialized (
-     select hostname, $7 - in_flight as room from unnest($5::text[], $6::integer[]) as h(hostname, in_flight)
+     select hostname, room from unnest($5::text[], $6::integer[]) as h(hostname, room)
    ), known as materialized (
      select endpoint_id, slots, room, has_backlog
      from unnest($8::uuid[], $9::integer[], $10::integer[], $11::boolean[])
@@ -279,22 +279,15 @@ export async function claimDue(
   leaseToken: string,
   limits: ClaimLimits,
 ): Promise<Claim> {
-  const {
-    endpoints,
-    deliveries,
-    leaseS,
-    hostLimit = unlimited,
-    inFlightByHost,
-    known = [],
-  } = limits
+  const { endpoints, deliveries, leaseS, hostRoom = unlimited, roomByHost, known = [] } = limits
   const rows = await db.rows<Claimed | (LookedAtLane & { deliveryId: null })>(claimStatement, [
     endpoints,
     deliveries,
     leaseToken,
     leaseS,
-    [...(inFlightByHost?.keys() ?? [])],
-    [...(inFlightByHost?.values() ?? [])],
-    hostLimit,
+    [...(roomByHost?.keys() ?? [])],
+    [...(roomByHost?.values() ?? [])],
+    hostRoom,
     known.map(({ endpointId }) => endpointId),
     known.map(({ slots }) => slots),
     known.map(({ room }) => room),

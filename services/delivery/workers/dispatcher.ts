@@ -26,7 +26,7 @@ export interface DispatcherOptions {
   breaker: BreakerTerms
   /** Time of one attempt in all: a lease is twice that and 10 s, at least a minute. */
   timeoutMs: number
-  /** Maximum deliveries leased to one hostname, over all projects. */
+  /** Maximum POSTs in flight to one hostname, over all projects. */
   hostLimit: number
   /** The clock by which lanes learn, in milliseconds. */
   nowMs: () => number
@@ -139,14 +139,14 @@ function accept(dispatching: Dispatching, leased: readonly Claimed[]): void {
   const { lanes, sweeping } = dispatching
   for (const one of leased) lanes.take(one)
   for (const one of leased) lanes.enqueue(one)
-  for (const id of new Set(leased.map(({ endpointId }) => endpointId))) startNext(dispatching, id)
+  for (const host of new Set(leased.map(({ hostname }) => hostname))) startNext(dispatching, host)
   if (lanes.queued() > 0) sweeping.start(sweepMs)
 }
 
-/** Posts what the lane has slots for. */
-function startNext(dispatching: Dispatching, endpointId: string): void {
+/** Posts what the lanes of a host have slots for. */
+function startNext(dispatching: Dispatching, hostname: string): void {
   const { posts, lanes } = dispatching
-  for (const claimed of lanes.next(endpointId)) {
+  for (const claimed of lanes.next(hostname)) {
     const post = deliver(dispatching, claimed).finally(() => posts.delete(post))
     posts.add(post)
   }
@@ -167,7 +167,7 @@ async function deliver(dispatching: Dispatching, claimed: Claimed): Promise<void
   const { delayMs = pollMs } = verdict
   if (delayMs < pollMs) dueAgain.start(delayMs)
   storeSoon(dispatching)
-  startNext(dispatching, claimed.endpointId)
+  startNext(dispatching, claimed.hostname)
 }
 
 /** A breaker that opened is stored at once, and what waited for its slots goes back to the table. */

@@ -13,6 +13,7 @@ import {
 } from '../domain/lane.ts'
 import type { KnownLane, LookedAtLane } from '../store/claim-store.ts'
 import { type LearnedLane, storeLanes } from '../store/lane-store.ts'
+import { createHosts, type Hosts } from './hosts.ts'
 
 /** What the lanes need. */
 export interface LanesOptions {
@@ -21,7 +22,7 @@ export interface LanesOptions {
   breaker: BreakerTerms
   /** Processes that share the limits. */
   instances: () => number
-  /** Maximum deliveries that this process has leased to one hostname, over all projects. */
+  /** Maximum POSTs of this process in flight to one hostname, over all projects. */
   hostLimit: number
   /** Replaces the clock of the process, in milliseconds. */
   nowMs?: (() => number) | undefined
@@ -40,8 +41,8 @@ export interface Lanes {
   take(claimed: Push): void
   /** Lets a reserved delivery wait for its slot. */
   enqueue(claimed: Claimed): void
-  /** Takes from its queue what may be posted now. */
-  next(endpointId: string): Claimed[]
+  /** Takes from the queues of a host's lanes what may be posted now. */
+  next(hostname: string): Claimed[]
   /** Learns from an attempt and frees its slot. True: half of what it was filled with has ended, and a claim should fill it again. */
   end(claimed: Claimed, attempt: Omit<LaneAttempt, 'url'>): boolean
   /** Learns what a claim has found stored. */
@@ -59,8 +60,10 @@ export interface Lanes {
   stale(): Claimed[]
   /** Takes all from the queues. */
   drain(): Claimed[]
-  /** Leased deliveries by hostname. */
-  byHost: ReadonlyMap<string, number>
+  /** Deliveries that may be leased now, by hostname; for others as many as a host may have POSTs in flight. */
+  roomByHost(): Map<string, number>
+  /** Hostnames that have as many POSTs in flight as they may. */
+  fullHosts(): number
   /** Leased deliveries that wait for a slot. */
   queued(): number
   /** Stores what was learned since the last call; what cannot be stored is kept for the next one. */
@@ -96,7 +99,7 @@ interface Entry {
 
 /** Deliveries may wait in memory for a slot as long as this, by the past speed of their lane. */
 const queueForMs = 250
-const maxQueued = 32
+const maxQueued = 96
 /** Those that have waited longer go back to the table. */
 const staleMs = 2_000
 /** A lane that was not used for so long is forgotten: others may have changed what is stored. */
@@ -112,7 +115,7 @@ export function createLanes(options: LanesOptions): Lanes {
     nowMs,
     entries: new Map(),
     changed: new Map(),
-    byHost: new Map(),
+    hosts: createHosts({ hostLimit: options.hostLimit, maxQueued, stillMs: queueForMs, nowMs }),
     queued: 0,
   }
   return {
@@ -126,8 +129,9 @@ export function createLanes(options: LanesOptions): Lanes {
     enqueue(claimed) {
       entryOf(state, claimed.endpointId).queue.push({ claimed, sinceMs: nowMs() })
       state.queued += 1
+      state.hosts.waiting(claimed.hostname).add(claimed.endpointId)
     },
-    next: (endpointId) => next(state, entryOf(state, endpointId)),
+    next: (hostname) => next(state, hostname),
     end: (claimed, attempt) => end(state, claimed, attempt),
     lookedAt(lanes, claimStartedMs) {
       for (const found of lanes) lookedAt(state, found, claimStartedMs)
@@ -145,7 +149,8 @@ export function createLanes(options: LanesOptions): Lanes {
       })
     },
     drain: () => [...state.entries.values()].flatMap((entry) => takeFrom(state, entry, () => true)),
-    byHost: state.byHost,
+    roomByHost: state.hosts.rooms,
+    fullHosts: state.hosts.full,
     queued: () => state.queued,
     changed() {
       if (state.changed.size === 0) return undefined
@@ -160,7 +165,7 @@ interface State extends LanesOptions {
   entries: Map<string, Entry>
   /** Entries that have changed since they were stored. */
   changed: Map<string, Entry>
-  byHost: Map<string, number>
+  hosts: Hosts
   queued: number
 }
 
@@ -174,8 +179,8 @@ function reserve(state: State, push: Push): boolean {
   }
   if (entry.lane.breaker !== 'closed' || entry.backlogMs !== undefined) return false
   const room = roomOf(state, entry)
-  if (entry.leased >= room || (state.byHost.get(push.hostname) ?? 0) >= state.hostLimit)
-    return false
+  if (entry.leased >= room) return false
+  if (state.hosts.room(push.hostname) <= 0) return false
   if ((entry.leasedTo.get(push.url) ?? 0) >= urlShare(room)) return false
   entry.usedMs = nowMs
   count(state, push, 1)
@@ -210,7 +215,7 @@ function count(state: State, push: Push, change: 1 | -1): void {
   const entry = entryOf(state, push.endpointId)
   entry.leased += change
   add(entry.leasedTo, push.url, change)
-  add(state.byHost, push.hostname, change)
+  state.hosts.lease(push.hostname, change)
 }
 
 function entryOf(state: State, endpointId: string): Entry {
@@ -232,16 +237,33 @@ function isAtRest({ changed }: State, endpointId: string, { leased, backlogMs }:
   return leased === 0 && backlogMs === undefined && !changed.has(endpointId)
 }
 
-function next(state: State, entry: Entry): Claimed[] {
+/** A host that is full serves its lanes in turn. */
+function next(state: State, hostname: string): Claimed[] {
+  const waiting = state.hosts.waiting(hostname)
+  const starting: Claimed[] = []
+  for (const endpointId of Array.from(waiting)) {
+    if (state.hosts.isFull(hostname)) break
+    const entry = entryOf(state, endpointId)
+    const started = nextOf(state, entry, hostname)
+    if (started.length > 0 || entry.queue.length === 0) waiting.delete(endpointId)
+    if (entry.queue.length > 0) waiting.add(endpointId)
+    starting.push(...started)
+  }
+  return starting
+}
+
+function nextOf(state: State, entry: Entry, hostname: string): Claimed[] {
   if (entry.queue.length === 0 || entry.lane.breaker === 'open') return []
   const slots = slotsOf(state, entry)
   const share = urlShare(slots)
   const starting: Claimed[] = []
   entry.queue = entry.queue.filter(({ claimed }) => {
     if (entry.posting >= slots || (entry.postingTo.get(claimed.url) ?? 0) >= share) return true
+    if (state.hosts.isFull(hostname)) return true
     if (entry.posting === 0) entry.movedMs = state.nowMs()
     entry.posting += 1
     add(entry.postingTo, claimed.url, 1)
+    state.hosts.begin(hostname)
     starting.push(claimed)
     return false
   })
@@ -250,10 +272,11 @@ function next(state: State, entry: Entry): Claimed[] {
 }
 
 function end(state: State, claimed: Claimed, attempt: Omit<LaneAttempt, 'url'>): boolean {
-  const { endpointId, url } = claimed
+  const { endpointId, url, hostname } = claimed
   const entry = entryOf(state, endpointId)
   entry.posting -= 1
   add(entry.postingTo, url, -1)
+  state.hosts.end(hostname, attempt.endedMs)
   count(state, claimed, -1)
   const before = entry.lane
   entry.lane = learn(before, { ...attempt, url }, state.breaker)

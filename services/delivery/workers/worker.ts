@@ -8,9 +8,9 @@ import { type Dispatcher, type DispatcherOptions, startDispatcher } from './disp
 
 /** What the worker needs. */
 export interface WorkerOptions extends Omit<DispatcherOptions, 'hostLimit' | 'nowMs' | 'onDue'> {
-  /** Maximum deliveries in flight. */
+  /** Maximum deliveries leased to this process. */
   maxInFlight?: number
-  /** Maximum of them to one hostname, over all projects. */
+  /** Maximum POSTs in flight to one hostname, over all projects. */
   hostLimit?: number
   /** Replaces the clock by which lanes learn, in milliseconds. */
   nowMs?: () => number
@@ -79,8 +79,8 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
   options.metrics.observeInFlight({
     inFlight: () => reserved.count + dispatcher.inFlight(),
     maxInFlight,
-    byHost: dispatcher.lanes.byHost,
     hostLimit,
+    fullHosts: dispatcher.lanes.fullHosts,
   })
   const loop = startLoop({
     kind: 'deliveries',
@@ -151,8 +151,8 @@ async function claim({ options, dispatcher, leaseS, hostLimit, free }: Working):
     endpoints: endpointsPerClaim,
     deliveries,
     leaseS,
-    hostLimit,
-    inFlightByHost: lanes.byHost,
+    hostRoom: hostLimit,
+    roomByHost: lanes.roomByHost(),
     known: lanes.known(),
   }).catch((error: unknown) => {
     leases.abandonToken(token)
