@@ -91,7 +91,7 @@ describe('a thundering herd: pushes that are due at once', () => {
       await worker.close()
     }
     expect(posts).toBe(pushCount)
-    expect(maxConcurrent).toBeLessThanOrEqual(256)
+    expect(maxConcurrent).toBeLessThanOrEqual(512)
     expect(await harness.count("state = 'delivered'")).toBe(pushCount)
   })
 })

@@ -99,7 +99,7 @@ interface Entry {
 
 /** Deliveries may wait in memory for a slot as long as this, by the past speed of their lane. */
 const queueForMs = 250
-const maxQueued = 96
+const maxQueued = 192
 /** Those that have waited longer go back to the table. */
 const staleMs = 2_000
 /** A lane that was not used for so long is forgotten: others may have changed what is stored. */

@@ -44,7 +44,7 @@ export interface DeliveryWorker {
   abandon(): void
 }
 
-const defaultMaxInFlight = 256
+const defaultMaxInFlight = 512
 const defaultHostLimit = 32
 const endpointsPerClaim = 64
 /** Finds what other processes left. Own work is notified or has its time. */
