@@ -7,16 +7,14 @@ import { eventually } from '../../support/eventually.ts'
 import { freeze } from '../../support/freeze.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import { freePorts } from '../../support/servers.ts'
-import { startStopwatch } from '../../support/stopwatch.ts'
 import { merchant } from '../harness.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
 const lookups = 60
-/** A look-up of a credential takes a second at most. */
-const maxMs = 1_000
 
 let mesh: Mesh
 let gatewayUrl: string
+let metricsUrl: string
 let replica: TiedProcess
 const started: TiedProcess[] = []
 
@@ -36,6 +34,7 @@ beforeAll(async () => {
     ACCOUNTS_URL: `${first},${second.origin}`,
   })
   gatewayUrl = `http://127.0.0.1:${gatewayPort}`
+  metricsUrl = `http://127.0.0.1:${gatewayAdmin}/metrics`
   await isReady(`http://127.0.0.1:${adminPort}`)
   await isReady(gatewayUrl)
 })
@@ -80,29 +79,32 @@ async function isReady(url: string): Promise<void> {
   )
 }
 
+/** Look-ups that the other replica answered in place of the one that was asked first. */
+async function hedgesWon(): Promise<number> {
+  const text = await (await fetch(metricsUrl)).text()
+  return Number(/^payweave_rpc_hedges_total\{.*outcome="won".*\} (\d+)$/m.exec(text)?.[1])
+}
+
 it('no key waits for a replica that stands still', async () => {
   const { sandbox } = mesh
   const shop = merchant({ sandbox: { ...sandbox, base_url: gatewayUrl } })
-  /** Asks accounts for a key that nobody remembers, and so is refused. */
+  /** Asks accounts for a key that nobody remembers, and so is refused. A look-up without a response within a second is a 503. */
   const lookUp = async (number: number) => {
     const key = `pwk_test_${String(number).padStart(23, 'A')}`
-    const watch = startStopwatch()
     const { status } = await shop.call('GET', '/payments/status', {
       headers: { 'PW-subscription-key': key },
     })
-    return { status, ms: watch.elapsedMs() }
+    return status
   }
-  for (let number = 0; number < lookups; number += 1) {
-    expect(await lookUp(number)).toMatchObject({ status: 401 })
-  }
+  for (let number = 0; number < lookups; number += 1) expect(await lookUp(number)).toBe(401)
+  const wonBefore = await hedgesWon()
   const thaw = await freeze(replica.pid)
   try {
-    const seen = []
-    for (let number = lookups; number < 2 * lookups; number += 1) seen.push(await lookUp(number))
-    expect(seen.filter(({ status }) => status !== 401)).toEqual([])
-    expect(seen.filter(({ ms }) => ms >= maxMs)).toEqual([])
-    // It was asked: what went to it was late, and was answered by the other.
-    expect(seen.filter(({ ms }) => ms >= 250).length).toBeGreaterThan(0)
+    for (let number = lookups; number < 2 * lookups; number += 1) {
+      expect(await lookUp(number)).toBe(401)
+    }
+    // It was asked, and the other replica answered.
+    expect(await hedgesWon()).toBeGreaterThan(wonBefore)
   } finally {
     thaw()
   }
