@@ -61,6 +61,7 @@ class Server:
         self.seen = []
         self.connections = set()
         self.ended = threading.Event()
+        self.arrived = threading.Semaphore(0)
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -71,6 +72,7 @@ class Server:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
                 reply = replies[min(len(outer.seen), len(replies) - 1)]
                 outer.seen.append((self.command, urlsplit(self.path), self.headers, body))
+                outer.arrived.release()
                 if reply == "hang":
                     outer.ended.wait()
                 if isinstance(reply, str):
@@ -185,6 +187,9 @@ class Calls(TestCase):
         error = self.error_of(client.payments.status, "p1")
         self.assertEqual((error.status, error.reason), (0, "NO_RESPONSE"))
         self.assertEqual(error.message, "GET /payments/status got no response within 0.05 s")
+        # The client does not wait until the server has read a request.
+        for _ in range(2):
+            self.assertTrue(server.arrived.acquire(timeout=30))
         self.assertEqual(len(server.seen), 2)
 
     def test_a_call_follows_no_redirect_which_would_carry_the_keys_elsewhere(self):
