@@ -19,6 +19,7 @@ import { registerHome } from '../routes/home.ts'
 import { registerInbox } from '../routes/inbox.ts'
 import { registerLedger } from '../routes/ledger.ts'
 import { registerOnboarding } from '../routes/onboarding.ts'
+import { registerOverview } from '../routes/overview.ts'
 import { registerPayment } from '../routes/payment.ts'
 import { registerPayments } from '../routes/payments.ts'
 import { registerPushes } from '../routes/pushes.ts'
@@ -97,6 +98,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   if (local !== undefined) registerLocalProvider(app, local)
   registerSignIn(app, { oidc, sessions, worker, consoleUrl, log })
   registerHome(app, { worker, clients })
+  registerOverview(app, { worker, clients })
   registerSearch(app, { worker, clients })
   registerPayments(app, { worker, clients })
   registerPayment(app, { worker, clients, publicBaseUrl })

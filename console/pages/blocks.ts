@@ -1,5 +1,6 @@
 // What pages are built from: facts, tables, forms and filters, as data that the templates of the same names render.
 import type { timestampDate } from '@bufbuild/protobuf/wkt'
+import type { Chart } from './chart/chart.ts'
 import { choices } from './words.ts'
 
 /** A time, or none. */
@@ -12,6 +13,7 @@ export type Cell =
   | { at: Time }
   | { forms: Form[] }
   | { image: string; alt: string }
+  | { chart: Chart }
 
 /** A plain text. */
 export function text(value: string | number | bigint): Cell {
@@ -83,6 +85,7 @@ export type Section = {
   warning?: string | undefined
   facts?: [name: string, value: Cell][] | undefined
   filters?: Filters | undefined
+  chart?: Chart | undefined
   table?: Table | undefined
   forms?: Form[] | undefined
   frame?: Frame | undefined

@@ -8,7 +8,7 @@ import { sendSections } from '../pages/render.ts'
 import { wordOf } from '../pages/words.ts'
 import { nextPageUrl } from './list.ts'
 
-/** Registers `/` and the first page of a project. */
+/** Registers `/`. */
 export function registerHome(
   app: FastifyInstance,
   { worker, clients }: { worker: Worker; clients: Clients },
@@ -36,13 +36,6 @@ export function registerHome(
       }
       return sendSections(work.reply, { title: 'Projects', sections: [list] })
     }),
-  )
-
-  app.get(
-    '/projects/:projectId',
-    worker.projectPage(({ reply, project }) =>
-      reply.redirect(`/projects/${project.projectId}/payments`, 303),
-    ),
   )
 }
 

@@ -2,6 +2,7 @@
 import type { Merchant } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
 import type { ProjectWork } from '../http/work.ts'
+import type { Field } from '../pages/blocks.ts'
 
 const maxMerchants = 200
 
@@ -17,4 +18,18 @@ export async function merchantsOf(
 /** The merchant that is chosen, else the oldest; undefined where there is none. */
 export function merchantOf(merchants: Merchant[], chosen: string | null): Merchant | undefined {
   return merchants.find(({ merchantId }) => merchantId === chosen) ?? merchants[0]
+}
+
+/** The choice of a merchant. */
+export function merchantField(merchants: Merchant[], merchant: Merchant | undefined): Field {
+  return {
+    label: 'Merchant',
+    name: 'merchant',
+    type: 'select',
+    value: merchant?.merchantId,
+    options: merchants.map(({ merchantId, businessName }) => ({
+      value: merchantId,
+      label: businessName,
+    })),
+  }
 }

@@ -9,7 +9,7 @@ import { amount, chosen, row, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf, valueOf, wordOf } from '../pages/words.ts'
 import { nextPageUrl, readTime, sendCsv, withFilters } from './list.ts'
-import { merchantOf, merchantsOf } from './merchants.ts'
+import { merchantField, merchantOf, merchantsOf } from './merchants.ts'
 
 const rpc = 'payweave.payments.v1.PaymentsService/ListPayments'
 const csvPageSize = 100
@@ -75,16 +75,7 @@ async function sendList(work: ProjectWork, clients: Clients) {
       {
         filters: {
           fields: [
-            {
-              label: 'Merchant',
-              name: 'merchant',
-              type: 'select',
-              value: merchant?.merchantId,
-              options: merchants.map(({ merchantId, businessName }) => ({
-                value: merchantId,
-                label: businessName,
-              })),
-            },
+            merchantField(merchants, merchant),
             chosen('State', 'state', PaymentState, query),
             field('Your id', 'transaction', query, 64),
             field('Payer’s number', 'mobile', query, 32),

@@ -20,7 +20,7 @@ import { taskBacklog } from './store/task-store.ts'
 import { callMaker } from './workers/calls.ts'
 import { startDirectCalls } from './workers/direct-calls.ts'
 import { startTasks } from './workers/tasks.ts'
-import { startEnquiries, startExpiry, startPayouts } from './workers/workers.ts'
+import { startCounts, startEnquiries, startExpiry, startPayouts } from './workers/workers.ts'
 
 /** What payments stands on. */
 export type EngineOptions = {
@@ -70,6 +70,7 @@ export function startPayments(options: EngineOptions): Engine {
     startExpiry(payments),
     startPayouts(payments),
     startEnquiries(payments, backend),
+    ...startCounts({ db, log }),
   ]
   return {
     payments,

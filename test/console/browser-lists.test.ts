@@ -3,6 +3,7 @@ import { it } from 'vitest'
 import { describeInTab, expectSoundPage, projectBase, type Tab } from './tab.ts'
 
 const pages = {
+  'the day': (tab: Tab) => projectBase(tab),
   'the pushes': (tab: Tab) => `${projectBase(tab)}/pushes`,
   'the payments': (tab: Tab) => `${projectBase(tab)}/payments`,
   'the receivers': (tab: Tab) => `${projectBase(tab)}/receivers`,

@@ -24,6 +24,7 @@ function everyPage(): string[] {
   const base = `/projects/${projectId}`
   return [
     '/',
+    base,
     `${base}/payments`,
     `${base}/payments?mobile=%2B12025550101&transaction=${encodeURIComponent(evil.slice(0, 64))}`,
     `${base}/receivers`,
@@ -81,6 +82,20 @@ it('no text of a service or of the address becomes markup, and nothing runs with
     expect(headers.get('x-frame-options')).toBe('DENY')
   }
   expect(nonces.size).toBe(everyPage().length)
+})
+
+it('the first page of a project counts today, draws the day and shows what waits', async () => {
+  const { projectId, payment } = harness.peers.projects.demo
+  const { text } = await browser.get(`/projects/${projectId}?merchant=${payment.merchantId}`)
+  const plain = text.replaceAll(/<title>[^<]*<\/title>|<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
+  // Four hours since midnight; the peers count 9 × (7 × index mod 11) paid in each.
+  expect(plain).toContain('paid 171 4275.00 USD pending 3 75.00 USD failed 19 475.00 USD')
+  expect(text).toContain('aria-label="In the last 24 hours 1053 paid and 234 not"')
+  expect(text.match(/<rect class="good"/g)).toHaveLength(21)
+  expect(text).toContain('03:00 UTC: 63 paid, 14 not')
+  expect(plain).toContain('Money held')
+  expect(plain).toContain('100.00 USD')
+  expect(text).not.toContain('Every receiver takes its pushes')
 })
 
 it('a file of a new customer is a picture in the page or a download, and can run nothing', async () => {

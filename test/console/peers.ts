@@ -17,7 +17,15 @@ import {
 } from '#gen/payweave/payments/v1/payments_pb.js'
 import { currentContext } from '#platform/rpc/context.ts'
 import { samplePng } from '../support/files/png.ts'
-import { deliveryOf, newProject, type Project, paymentOf, pushOf, shown } from './projects.ts'
+import {
+  dayOf,
+  deliveryOf,
+  newProject,
+  type Project,
+  paymentOf,
+  pushOf,
+  shown,
+} from './projects.ts'
 import { evilTexts, type Many, type Texts, time } from './rows.ts'
 import { staffPeers } from './staff-peers.ts'
 
@@ -189,6 +197,10 @@ export function newPeers(texts: Texts = evilTexts) {
         { type: PaymentEventType.PAYMENT_REFUNDED, amountMinor: 2_500n, reason: texts.note },
       ]
       return { events: events.map((event) => ({ ...event, time })), currency }
+    },
+    getPaymentSummary({ projectId, merchantId }) {
+      seen('GetPaymentSummary')
+      return merchantId === of(projectId).payment.merchantId ? dayOf(pages.areFull) : {}
     },
     cancelPayment({ projectId, paymentId }) {
       seen('CancelPayment')

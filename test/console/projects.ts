@@ -1,6 +1,7 @@
 // Projects of the peers with one of each thing, whose every text tries to be markup or a formula.
 import { randomUUID } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Failure } from '#core/errors/errors.ts'
 import { Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import { BillPaymentSchema, BillPaymentState } from '#gen/payweave/billing/v1/billing_pb.js'
@@ -133,4 +134,22 @@ export function paymentOf({ payment }: Project, paymentId: string) {
 export function deliveryOf({ delivery }: Project, deliveryId: string) {
   if (delivery.deliveryId === deliveryId) return delivery
   throw new Failure('DELIVERY_NOT_FOUND', 'no such delivery')
+}
+
+/** The day of a merchant: what ended in each of its hours, and what is open. */
+export function dayOf(isFull: boolean) {
+  const { seconds } = time
+  const thisHour = seconds - (seconds % 3_600n)
+  const currencies = isFull ? ['EUR', 'GHS', 'USD'] : ['USD']
+  const hours = Array.from({ length: 24 }, (_, index) =>
+    currencies.flatMap((currency) =>
+      [PaymentState.PAID, PaymentState.EXPIRED, PaymentState.FAILED].map((state) => {
+        const count = BigInt((index * 7) % 11) * (state === PaymentState.PAID ? 9n : 1n)
+        const startTime = timestampFromMs(Number(thisHour - BigInt(23 - index) * 3_600n) * 1_000)
+        return { startTime, ended: { state, currency, count, amountMinor: count * 2_500n } }
+      }),
+    ),
+  ).flat()
+  const open = { state: PaymentState.PENDING, count: 3n, amountMinor: 7_500n, currency: 'USD' }
+  return { hours, open: [open], openIsCut: isFull, readTime: time }
 }

@@ -27,6 +27,7 @@ const { projectId, payment, delivery, job } = harness.peers.projects.demo
 const { staff } = harness.peers
 const base = `/projects/${projectId}`
 for (const [name, path] of [
+  ['home', base],
   ['payments', `${base}/payments`],
   ['payment', `${base}/payments/${payment.paymentId}`],
   ['push', `${base}/pushes/${delivery.deliveryId}`],

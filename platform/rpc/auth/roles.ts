@@ -28,6 +28,7 @@ export const permissions = {
   'payweave.payments.v1.PaymentsService/GetPayment': all,
   'payweave.payments.v1.PaymentsService/ListPayments': all,
   'payweave.payments.v1.PaymentsService/ListPaymentEvents': all,
+  'payweave.payments.v1.PaymentsService/GetPaymentSummary': all,
   'payweave.payments.v1.PaymentsService/CancelPayment': changers,
   'payweave.payments.v1.PaymentsService/RefundPayment': [
     'merchant_developer',

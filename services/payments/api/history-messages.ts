@@ -1,15 +1,18 @@
-// Maps lists and histories of payments to the messages of payweave.payments.v1.
+// Maps lists, histories and counts of payments to the messages of payweave.payments.v1.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import { numberOf, paymentStates, refusalReasons, wordOf } from '#core/payment/words.ts'
 import type {
+  GetPaymentSummaryResponseSchema,
   ListPaymentsRequest,
+  PaymentCountSchema,
   PaymentHistoryEventSchema,
   PaymentSummarySchema,
 } from '#gen/payweave/payments/v1/payments_pb.js'
 import { type HistoryEvent, historyTypes } from '../domain/history.ts'
 import type { PaymentListing } from '../operations/history.ts'
 import type { PaymentSummary } from '../store/list-store.ts'
+import type { PaymentCount, PaymentCounts } from '../store/summary-store.ts'
 import { timestampOf } from './messages.ts'
 
 /** What a request wants listed of a project; empty filters take any. */
@@ -59,4 +62,29 @@ export function historyMessage(
       ? {}
       : { party: { case: `${party.kind}MobileNumber` as const, value: party.mobileNumber } }),
   }
+}
+
+/** What ended by hour and what is open, of which a state was counted up to `maxOpen`; amounts in minor units. */
+export function countsMessage(
+  { hours, open, now }: PaymentCounts,
+  maxOpen: number,
+): MessageInitShape<typeof GetPaymentSummaryResponseSchema> {
+  const counted = new Map<string, bigint>()
+  for (const { state, count } of open) counted.set(state, (counted.get(state) ?? 0n) + count)
+  return {
+    hours: hours.map(({ startTime, ...ended }) => ({
+      startTime: timestampOf(startTime),
+      ended: countMessage(ended),
+    })),
+    open: open.map(countMessage),
+    openIsCut: [...counted.values()].some((count) => count >= maxOpen),
+    readTime: timestampOf(now),
+  }
+}
+
+function countMessage({
+  state,
+  ...same
+}: PaymentCount): MessageInitShape<typeof PaymentCountSchema> {
+  return { ...same, state: numberOf(paymentStates, state) }
 }

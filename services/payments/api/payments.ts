@@ -21,8 +21,12 @@ import {
   type PaymentKey,
   refundPayment,
 } from '../operations/payments.ts'
-import { historyMessage, listingOf, summaryMessage } from './history-messages.ts'
+import { readCounts } from '../store/summary-store.ts'
+import { countsMessage, historyMessage, listingOf, summaryMessage } from './history-messages.ts'
 import { paymentMessage, type TokenOf } from './messages.ts'
+
+/** So many open payments of a state are counted: their rows are read for it. */
+const maxOpen = 10_000
 
 /**
  * The handlers of PaymentsService. All reject as `projectOf` and a Queryable do. `createPayment` refuses bad content
@@ -72,6 +76,11 @@ export function paymentsService(payments: PaymentContext): ServiceImpl<typeof Pa
       const key = { projectId, merchantId, paymentId }
       const { events, currency } = await listPaymentEvents(payments.db, key)
       return { events: events.map(historyMessage), currency }
+    },
+    async getPaymentSummary({ merchantId, ...request }, context) {
+      const projectId = projectOf(context, request.projectId)
+      const counts = await readCounts(payments.db, { projectId, merchantId }, maxOpen)
+      return countsMessage(counts, maxOpen)
     },
   }
 }

@@ -1,6 +1,8 @@
-// The background workers: expiry, payouts, attempts without an answer.
-
+// The background workers: expiry, payouts, attempts without an answer, counts of what ended.
+import type { Database } from '#platform/db/db.ts'
+import { startRetention } from '#platform/events/retention.ts'
 import { forEachOf, type Loop, startLoop } from '#platform/process/loop.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
 import type { Payment } from '../domain/payment.ts'
 import { releasePayouts } from '../domain/payout.ts'
 import { expire } from '../domain/request-end.ts'
@@ -12,9 +14,12 @@ import type { Backend } from '../ports/backend.ts'
 import { claimAttempts } from '../store/attempt-store.ts'
 import { findDueToExpire, findDueToRelease } from '../store/due-payment-store.ts'
 import type { ReadKey } from '../store/payment-store.ts'
+import { deleteOldHours, rollUpEnds } from '../store/summary-store.ts'
 
 const batchSize = 100
 const width = 4
+/** Ended payments that one statement adds to the counts of their hours. */
+const rollUpBatch = 5_000
 
 /** Expires requests of which a pending payer's time ran out. */
 export function startExpiry(payments: PaymentContext): Loop {
@@ -80,4 +85,13 @@ export function startEnquiries(payments: PaymentContext, backend: Backend): Loop
       return attempts.length === batchSize
     },
   })
+}
+
+/** Adds ended payments to the counts of their hours, and deletes counts that nobody reads any more. */
+export function startCounts({ db, log }: { db: Database; log: Logger }): Loop[] {
+  const rollUp = async () => (await rollUpEnds(db, rollUpBatch)) === rollUpBatch
+  return [
+    startLoop({ kind: 'counts', log, pauseMs: 1_000, idlePauseMs: 5_000, round: rollUp }),
+    startRetention({ db, log, deleteOld: deleteOldHours }),
+  ]
 }

@@ -88,6 +88,7 @@ function payments({ projectId, merchantId }: Facts): Requests {
       getPayment: [key],
       cancelPayment: [key],
       refundPayment: [{ ...key, reason: 'Out of stock' }],
+      getPaymentSummary: [{ projectId, merchantId }],
       listPayments: [
         {
           projectId,

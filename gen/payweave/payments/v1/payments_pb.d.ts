@@ -1070,6 +1070,143 @@ export declare type ListPaymentsResponse = Message<"payweave.payments.v1.ListPay
 export declare const ListPaymentsResponseSchema: GenMessage<ListPaymentsResponse>;
 
 /**
+ * Requests of a merchant that are in a state, or came to it in an hour.
+ *
+ * @generated from message payweave.payments.v1.PaymentCount
+ */
+export declare type PaymentCount = Message<"payweave.payments.v1.PaymentCount"> & {
+  /**
+   * Their state.
+   *
+   * @generated from field: payweave.payments.v1.PaymentState state = 1;
+   */
+  state: PaymentState;
+
+  /**
+   * ISO 4217 alphabetic code.
+   *
+   * @generated from field: string currency = 2;
+   */
+  currency: string;
+
+  /**
+   * How many.
+   *
+   * @generated from field: int64 count = 3;
+   */
+  count: bigint;
+
+  /**
+   * Sum of their amounts, without fees, in the minor unit of the currency. 9,223,372,036,854,775,807 stands for that and more.
+   *
+   * @generated from field: int64 amount_minor = 4;
+   */
+  amountMinor: bigint;
+};
+
+/**
+ * Describes the message payweave.payments.v1.PaymentCount.
+ * Use `create(PaymentCountSchema)` to create a new message.
+ */
+export declare const PaymentCountSchema: GenMessage<PaymentCount>;
+
+/**
+ * Requests that came to a state in one hour.
+ *
+ * @generated from message payweave.payments.v1.PaymentHour
+ */
+export declare type PaymentHour = Message<"payweave.payments.v1.PaymentHour"> & {
+  /**
+   * When the hour begins.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 1;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * The requests; their state may have changed since.
+   *
+   * @generated from field: payweave.payments.v1.PaymentCount ended = 2;
+   */
+  ended?: PaymentCount | undefined;
+};
+
+/**
+ * Describes the message payweave.payments.v1.PaymentHour.
+ * Use `create(PaymentHourSchema)` to create a new message.
+ */
+export declare const PaymentHourSchema: GenMessage<PaymentHour>;
+
+/**
+ * Counts the payment requests of a merchant.
+ *
+ * @generated from message payweave.payments.v1.GetPaymentSummaryRequest
+ */
+export declare type GetPaymentSummaryRequest = Message<"payweave.payments.v1.GetPaymentSummaryRequest"> & {
+  /**
+   * UUID of the project, required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * UUID of the merchant, required.
+   *
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+};
+
+/**
+ * Describes the message payweave.payments.v1.GetPaymentSummaryRequest.
+ * Use `create(GetPaymentSummaryRequestSchema)` to create a new message.
+ */
+export declare const GetPaymentSummaryRequestSchema: GenMessage<GetPaymentSummaryRequest>;
+
+/**
+ * Response to GetPaymentSummaryRequest.
+ *
+ * @generated from message payweave.payments.v1.GetPaymentSummaryResponse
+ */
+export declare type GetPaymentSummaryResponse = Message<"payweave.payments.v1.GetPaymentSummaryResponse"> & {
+  /**
+   * Requests that became PAID, CANCELLED, EXPIRED, FAILED or REFUNDED in the last 24 hours of the clock in UTC, this one
+   * included, by hour, state and currency. One that was paid and refunded is in both counts. Hours without any are left out.
+   *
+   * @generated from field: repeated payweave.payments.v1.PaymentHour hours = 1;
+   */
+  hours: PaymentHour[];
+
+  /**
+   * Requests that are PENDING or PARTIALLY_PAID now, whenever they were created.
+   *
+   * @generated from field: repeated payweave.payments.v1.PaymentCount open = 2;
+   */
+  open: PaymentCount[];
+
+  /**
+   * True when 10,000 requests or more are in one of these states: only the newest 10,000 of it are counted.
+   *
+   * @generated from field: bool open_is_cut = 3;
+   */
+  openIsCut: boolean;
+
+  /**
+   * When it was read.
+   *
+   * @generated from field: google.protobuf.Timestamp read_time = 4;
+   */
+  readTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payweave.payments.v1.GetPaymentSummaryResponse.
+ * Use `create(GetPaymentSummaryResponseSchema)` to create a new message.
+ */
+export declare const GetPaymentSummaryResponseSchema: GenMessage<GetPaymentSummaryResponse>;
+
+/**
  * One entry of the history of a payment request.
  *
  * @generated from message payweave.payments.v1.PaymentHistoryEvent
@@ -1773,6 +1910,17 @@ export declare const PaymentsService: GenService<{
     methodKind: "unary";
     input: typeof ListPaymentsRequestSchema;
     output: typeof ListPaymentsResponseSchema;
+  },
+  /**
+   * Counts what ended in the last day, and what is open. The counts of ended requests begin with the release that has this
+   * call, and are kept by a worker, so that a day of any size is read at once.
+   *
+   * @generated from rpc payweave.payments.v1.PaymentsService.GetPaymentSummary
+   */
+  getPaymentSummary: {
+    methodKind: "unary";
+    input: typeof GetPaymentSummaryRequestSchema;
+    output: typeof GetPaymentSummaryResponseSchema;
   },
   /**
    * Reads what happened to a request, oldest first. Delivery has its pushes.

@@ -1,0 +1,39 @@
+// Lays out bars of a chart, which the template beside it draws as SVG: no script, no text that scales with it.
+
+/** What a part of a bar means; style.css has a colour for each. */
+type Tone = 'good' | 'bad' | 'plain'
+
+/** One bar: what a pointer on it says, and its parts from the bottom up. */
+export type Bar = { title: string; parts: { tone: Tone; size: number }[] }
+
+/** A chart: what it shows, in words for those who do not see it, and its bars from the left. */
+export type Chart = { label: string; bars: Bar[] }
+
+/** Height of the highest bar, and the width of each with the space to the next, in units of the picture. */
+const height = 100
+const step = 10
+const barWidth = 8
+/** Something is never drawn as nothing. */
+const minHeight = 2
+
+/** The rectangles of a chart. The highest bar fills its height; where all are zero there are none. */
+export function rectanglesOf(chart: Chart) {
+  const { bars } = chart
+  const max = highestOf(chart)
+  const drawn = bars.map(({ title, parts }, at) => {
+    let top = height
+    const rectangles = parts.flatMap(({ tone, size }) => {
+      if (size <= 0) return []
+      const part = Math.max(minHeight, Math.round((size / max) * height))
+      top = Math.max(0, top - part)
+      return [{ tone, x: at * step, y: top, width: barWidth, height: part }]
+    })
+    return { title, x: at * step, rectangles }
+  })
+  return { width: bars.length * step, height, step, drawn }
+}
+
+/** What the highest bar stands for: the sum of its parts. */
+export function highestOf({ bars }: Chart): number {
+  return Math.max(...bars.map(({ parts }) => parts.reduce((sum, { size }) => sum + size, 0)), 0)
+}
