@@ -8,10 +8,13 @@ import type { Defect } from './defects.ts'
 /** What a test made of a defect: it failed, it passed, or it did not run. */
 export type Finding = 'found' | 'missed' | 'not run'
 
+/** What was made of a defect, and what was printed. */
+export type Tried = { finding: Finding; output: string }
+
 /** A copy of the project to plant defects in. */
 export type Copy = {
-  /** Runs the defect's test with the defect in place. */
-  tryDefect(defect: Defect): Promise<{ finding: Finding; output: string }>
+  /** Runs the defect's test, or what is given, on the folder of the copy with the defect in place. */
+  tryDefect(defect: Defect, run?: (folder: string) => Promise<Tried>): Promise<Tried>
   remove(): void
 }
 
@@ -28,12 +31,12 @@ export function copyProject(): Copy {
   })
   symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'))
   return {
-    async tryDefect(defect) {
+    async tryDefect(defect, run = (place) => runTest(place, defect.foundBy)) {
       const file = path.join(folder, defect.file)
       const good = readFileSync(file, 'utf8')
       writeFileSync(file, withDefect(good, defect))
       try {
-        return await run(folder, defect.foundBy)
+        return await run(folder)
       } finally {
         writeFileSync(file, good)
       }
@@ -58,7 +61,7 @@ export function choose(all: readonly Defect[], count: number, seed: number): Def
   ).filter((one) => one !== undefined)
 }
 
-function run(folder: string, test: string): Promise<{ finding: Finding; output: string }> {
+function runTest(folder: string, test: string): Promise<Tried> {
   const config = test.startsWith('test/system/') ? ['--config', 'test/system/vitest.config.ts'] : []
   const args = [
     'node_modules/vitest/vitest.mjs',

@@ -19,13 +19,19 @@ export async function freeze(pid: number): Promise<() => void> {
   return () => {
     if (watchdog.exitCode !== null || watchdog.signalCode !== null || watchdog.killed) return
     watchdog.kill('SIGKILL')
-    process.kill(pid, 'SIGCONT')
+    try {
+      process.kill(pid, 'SIGCONT')
+    } catch {
+      // It was killed meanwhile.
+    }
   }
 }
 
 function standsStill(pid: number): boolean {
   const threads = `/proc/${pid}/task`
-  return fs.readdirSync(threads).every((thread) => {
+  // One that was killed does not run either.
+  const names = fs.existsSync(threads) ? fs.readdirSync(threads) : []
+  return names.every((thread) => {
     try {
       return /^State:\s*T/m.test(fs.readFileSync(`${threads}/${thread}/status`, 'utf8'))
     } catch {

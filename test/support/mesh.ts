@@ -32,7 +32,7 @@ export type Mesh = {
   kill(): Promise<void>
   /** Starts it again after a stop or a kill, on the same data and ports. */
   start(): Promise<void>
-  /** Stops it if it runs and removes its data. */
+  /** Stops it if it runs and removes its data, unless that was in a given folder. */
   remove(): Promise<void>
 }
 
@@ -40,8 +40,10 @@ export type Mesh = {
 export type MeshOptions = {
   settings?: Record<string, string>
   name?: string
-  /** Where its data is, which goes with it; a new folder, if not given. */
+  /** Where its data is, which stays; a new folder, which goes with it, if not given. */
   folder?: string
+  /** Called with the first port of its block before anything is started. */
+  onPorts?: (portBase: number) => void
 }
 
 const root = path.resolve(import.meta.dirname, '../..')
@@ -53,6 +55,7 @@ const stopWithinMs = 30_000
 export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
   const { settings = {}, name = 'mesh', folder = temporaryFolder(name) } = options
   const portBase = await freeBlock()
+  options.onPorts?.(portBase)
   const dataDir = path.join(folder, 'data')
   const env = {
     PATH: process.env['PATH'],
@@ -64,7 +67,8 @@ export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
     PAYWEAVE_DATA_DIR: dataDir,
     ...settings,
   }
-  const mesh = meshOf(folder, dataDir, portBase, env)
+  const isOurs = options.folder === undefined
+  const mesh = meshOf(folder, { dataDir, portBase, env, isOurs })
   try {
     await mesh.start()
   } catch (error) {
@@ -73,6 +77,8 @@ export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
   }
   return mesh
 }
+
+type Place = { dataDir: string; portBase: number }
 
 /** A mesh that another process has started: what tests need of it, without its life. */
 export type SharedMesh = Pick<
@@ -100,7 +106,10 @@ export function meshAt(dataDir: string, portBase: number): SharedMesh {
   }
 }
 
-function meshOf(folder: string, dataDir: string, portBase: number, env: NodeJS.ProcessEnv): Mesh {
+function meshOf(
+  folder: string,
+  { dataDir, portBase, env, isOurs }: Place & { env: NodeJS.ProcessEnv; isOurs: boolean },
+): Mesh {
   let launcher: Launcher | undefined
   const view = () => meshAt(dataDir, portBase)
   const isRunning = () => launcher?.alive() ?? false
@@ -152,7 +161,7 @@ function meshOf(folder: string, dataDir: string, portBase: number, env: NodeJS.P
       try {
         if (isRunning()) await stop()
       } finally {
-        fs.rmSync(folder, { recursive: true, force: true })
+        if (isOurs) fs.rmSync(folder, { recursive: true, force: true })
       }
     },
   }

@@ -1,0 +1,154 @@
+// Tests what a campaign computes without a system: the schedule of a seed, and the times of recovery.
+import { expect, it } from 'vitest'
+import { answersRecoveredS, checkAnswers } from './check/answers.ts'
+import { checkEffects, checkPushes, undisturbedS } from './check/pushes.ts'
+import { faults, faultsNamed } from './faults/table.ts'
+import type { Operation, Push, Records } from './load/records.ts'
+import { readOptions } from './options.ts'
+import { stepsOf } from './schedule.ts'
+import type { Sample } from './soak/samples.ts'
+import { judge } from './soak/verdict.ts'
+
+function titles(seed: number, count: number): string[] {
+  const found: string[] = []
+  for (const step of stepsOf(faults, seed)) {
+    found.push(step.faults.map(({ title }) => title).join(' + '))
+    if (found.length === count) break
+  }
+  return found
+}
+
+it('a seed repeats the schedule, and another seed has another one', () => {
+  expect(titles(7, 60)).toEqual(titles(7, 60))
+  expect(titles(8, 60)).not.toEqual(titles(7, 60))
+})
+
+it('a schedule comes to each fault of the table, alone and with others', () => {
+  const names = new Set<string>()
+  const counts = new Set<number>()
+  const besideLost: number[] = []
+  for (const { number, faults: drawn } of stepsOf(faults, 1)) {
+    for (const { name } of drawn) names.add(name)
+    counts.add(drawn.length)
+    if (drawn.some(({ name }) => name === 'machine-lost')) besideLost.push(drawn.length)
+    if (number === 200) break
+  }
+  expect([...names].toSorted()).toEqual(faults.map(({ name }) => name).toSorted())
+  expect([...counts].toSorted()).toEqual([1, 2, 4])
+  expect(new Set(besideLost)).toEqual(new Set([1]))
+})
+
+it('faults are chosen by name or by group, and other names are refused', () => {
+  expect(faultsNamed(['nats']).map(({ name }) => name)).toEqual([
+    'nats-kill',
+    'nats-freeze',
+    'nats-wiped',
+    'nats-disk-full',
+  ])
+  expect(faultsNamed([])).toHaveLength(faults.length)
+  expect(() => faultsNamed(['nothing'])).toThrow(/no fault is named nothing/)
+  expect(() => readOptions(['--minutes', 'x'])).toThrow(/--minutes wants a number above 0/)
+})
+
+const began = 1_000_000
+const window = { beganMs: began, overMs: began + 5_000, limitS: 10 }
+
+function operation(more: Partial<Operation>): Operation {
+  return { kind: 'paid', id: 'order', begunMs: began, tries: [], ...more }
+}
+
+function failed(sentMs: number, status = 503) {
+  return { route: 'GET /x', sentMs, endMs: sentMs + 100, status }
+}
+
+it('a request may fail during a fault and its recovery, and at no other time', () => {
+  const rules = (...tries: Operation['tries']) =>
+    checkAnswers({ operations: [operation({ tries })], pushes: [] }, [window]).map(
+      ({ rule }) => rule,
+    )
+  expect(rules(failed(began + 1_000), failed(began + 14_900))).toEqual([])
+  expect(rules(failed(began - 200))).toEqual(['requests that failed while no fault was near'])
+  expect(rules(failed(began + 15_001))).toEqual(['requests that failed while no fault was near'])
+  expect(rules(failed(began + 1_000, 500))).toEqual([
+    'answers with 500 or another status that means a defect',
+  ])
+  const records = { operations: [operation({ tries: [failed(began + 8_000)] })], pushes: [] }
+  expect(answersRecoveredS(records, window, began + 60_000)).toBe(3)
+})
+
+it('the time beside all faults leaves out each fault and its recovery once', () => {
+  const later = { beganMs: began + 10_000, overMs: began + 20_000, limitS: 10 }
+  expect(undisturbedS(began - 1_000, began + 40_000, [later, window])).toBe(11)
+})
+
+const outcome = {
+  state: 'paid',
+  payers: ['paid'],
+  pushes: ['callback 1 paid', 'payment_initiated'],
+  money: {},
+}
+
+function push(more: Partial<Push>): Push {
+  const what = 'payment_initiated'
+  return {
+    deliveryId: what,
+    subject: 'order',
+    what,
+    digest: 'a',
+    receivedMs: began,
+    accepted: true,
+    ...more,
+  }
+}
+
+it('a push that is missing, doubled, changed or unasked is found; a repeated one is not', () => {
+  const body = { transaction_request: { id: 'order' } }
+  const callback = push({ deliveryId: 'c', what: 'callback 1 paid', receivedMs: began + 200_000 })
+  const records = (...pushes: Push[]): Records => ({
+    operations: [operation({ payment: { body, answer: {}, outcomes: [outcome] } })],
+    pushes,
+  })
+  const rules = (...pushes: Push[]) => checkPushes(records(...pushes)).map(({ rule }) => rule)
+  const wrong = 'payments and accounts without exactly their pushes'
+  expect(rules(push({}), push({}), callback)).toEqual([])
+  expect(rules(push({}))).toEqual([wrong])
+  expect(rules(push({}), { ...callback, accepted: false })).toEqual([wrong])
+  expect(rules(push({}), push({ deliveryId: 'other' }), callback)).toEqual([wrong])
+  expect(rules(push({}), push({ digest: 'b' }), callback)).toEqual([
+    'deliveries whose bytes changed',
+  ])
+  expect(rules(push({}), callback, push({ deliveryId: 'x', subject: 'unknown' }))).toEqual([
+    'pushes of nothing that was asked for',
+  ])
+  expect(checkEffects(records(push({}), callback), [window], 190)).toEqual([])
+  expect(checkEffects(records(push({}), callback), [window], 180)).toHaveLength(1)
+})
+
+function samples(of: (index: number) => Partial<Sample>): Sample[] {
+  return Array.from({ length: 40 }, (_, index) => ({
+    atS: index,
+    operations: index * 100,
+    rssMb: { gateway: 100 },
+    p50Ms: 10,
+    p99Ms: 50,
+    failed: 0,
+    requests: 100,
+    waiting: 5,
+    databaseMb: 100 + index,
+    tablesMb: {},
+    ...of(index),
+  }))
+}
+
+it('a soak fails when memory, latency, waiting work or the data of an operation grow', () => {
+  const examples = (of: (index: number) => Partial<Sample>) =>
+    judge(samples(of)).flatMap((finding) => finding.examples)
+  expect(examples(() => ({}))).toEqual([])
+  expect(examples((index) => ({ rssMb: { gateway: 100 + index } }))).toEqual([
+    'resident memory of gateway, MB: 115.0, later 135.0, at most 132.3',
+  ])
+  expect(examples((index) => ({ p99Ms: 50 + index * 5 }))).toHaveLength(1)
+  expect(examples((index) => ({ waiting: index * 10 }))).toHaveLength(1)
+  expect(examples((index) => ({ databaseMb: 100 + index ** 2 }))).toHaveLength(1)
+  expect(judge(samples(() => ({})).slice(0, 3))).toHaveLength(1)
+})

@@ -1,0 +1,150 @@
+// Runs a campaign: the load flows while one step of faults follows the other, and in the end everything is checked.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { eventually } from '../../test/support/eventually.ts'
+import { answersRecoveredS, checkAnswers, type Window } from './check/answers.ts'
+import { checkPromisedBalances, readBack, readBalances } from './check/api.ts'
+import type { Finding } from './check/finding.ts'
+import { checkEffects, checkPushes, effectsRecoveredS, lateOf } from './check/pushes.ts'
+import { checkBalances, checkTables, settle } from './check/tables.ts'
+import type { Fault } from './faults/fault.ts'
+import { type Load, startLoad } from './load/load.ts'
+import type { Kind, Records } from './load/records.ts'
+import { type Step, stepsOf } from './schedule.ts'
+import { watchStandstills } from './standstill.ts'
+import type { System } from './system/system.ts'
+
+/** What a campaign does. */
+export type Plan = {
+  seed: number
+  /** For how long steps are begun; at least one is. */
+  minutes: number
+  ratePerS: number
+  rows: readonly Fault[]
+  /** Kinds of operations; all if not given. */
+  only?: readonly Kind[]
+  /** Multiplies the limits of recovery, for a machine that others use too; 1 if not given. */
+  slack?: number
+  /** The number of the first step: a step that found something is repeated without those before it. */
+  firstStep?: number
+}
+
+/** A step that is over. */
+export type Done = Window & {
+  number: number
+  faults: { name: string; title: string }[]
+  /** Seconds after the end of the faults: until requests succeed, and until all that began before is answered and pushed. */
+  answersS: number
+  effectsS: number
+}
+
+/** What came of a campaign. */
+export type Outcome = {
+  seed: number
+  ratePerS: number
+  slack: number
+  beganMs: number
+  endedMs: number
+  steps: Done[]
+  /** Times in which this machine stood still. */
+  standstills: Window[]
+  records: Records
+  findings: Finding[]
+}
+
+/** Outcomes between two steps, so that each fault meets a load that flows. */
+const betweenSteps = 8
+const flowsWithinMs = 120_000
+/** Leases take 60 s, and an event is published again after 60 s at most. */
+const effectsWithinS = 130
+const settleWithinMs = 240_000
+
+/** Runs it on a system, which has to be new. */
+export async function runCampaign(
+  system: System,
+  plan: Plan,
+  say: (line: string) => void,
+): Promise<Outcome> {
+  const { api, mesh } = system
+  const { seed, ratePerS, only, slack = 1 } = plan
+  const before = await readBalances(api)
+  const load = startLoad(api, system.receivers, { ratePerS, seed, ...(only && { only }) })
+  const beganMs = Date.now()
+  const steps: Done[] = []
+  const standstills = watchStandstills(slack)
+  const findings: Finding[] = []
+  const untilMs = beganMs + plan.minutes * 60_000
+  for (const step of stepsOf(plan.rows, seed)) {
+    if (step.number < (plan.firstStep ?? 1)) continue
+    if (steps.length > 0 && Date.now() > untilMs) break
+    const limitS = step.limitS * slack
+    const stuck = await runStep(system, load, { ...step, limitS }, steps, say)
+    findings.push(...stuck)
+    if (stuck.length > 0) break
+  }
+  say(`${count(steps)} faults; waiting for ${load.underWay()} operations`)
+  await load.stop()
+  const endedMs = Date.now()
+  const { records } = load
+  const client = new Client({ connectionString: mesh.databaseUrl() })
+  await client.connect()
+  try {
+    say(`${records.operations.length} operations; waiting until nothing is under way`)
+    findings.push(...(await settle(client, settleWithinMs)))
+    await eventually(() => lateOf(records).length === 0, 10_000).catch(() => undefined)
+    say('checking')
+    findings.push(...(await checkTables(client, records)))
+  } finally {
+    await client.end()
+  }
+  standstills.stop()
+  const windows = [...steps, ...standstills.windows]
+  findings.push(
+    ...checkAnswers(records, windows),
+    ...checkPushes(records),
+    ...checkEffects(records, windows, effectsWithinS * slack),
+    ...(await checkPromisedBalances(api, records, before)),
+    ...(await readBack(system, records)),
+    ...(await checkBalances(mesh.databaseUrl())),
+  )
+  for (const [index, step] of steps.entries()) {
+    step.answersS = answersRecoveredS(records, step, steps[index + 1]?.beganMs ?? endedMs)
+    step.effectsS = effectsRecoveredS(records, step)
+  }
+  const still = standstills.windows
+  return { seed, ratePerS, slack, beganMs, endedMs, steps, standstills: still, records, findings }
+}
+
+/** Faults that were injected. */
+export function count(steps: readonly Done[]): number {
+  return steps.reduce((sum, { faults }) => sum + faults.length, 0)
+}
+
+/** Waits until the load flows, injects the faults of a step together, and waits until all is ready again. */
+async function runStep(
+  system: System,
+  load: Load,
+  { number, pauseMs, faults, limitS }: Step,
+  steps: Done[],
+  say: (line: string) => void,
+): Promise<Finding[]> {
+  const titles = faults.map(({ title }) => title)
+  const done = load.done()
+  const flows = () => load.done() >= done + betweenSteps
+  await sleep(pauseMs)
+  say(`step ${number}: ${titles.join(' + ')}`)
+  const beganMs = Date.now()
+  const problems = await Promise.allSettled(faults.map((fault) => fault.inject(system)))
+  const overMs = Date.now()
+  const shown = faults.map(({ name, title }) => ({ name, title }))
+  steps.push({ number, faults: shown, beganMs, overMs, limitS, answersS: 0, effectsS: 0 })
+  for (const problem of problems) if (problem.status === 'rejected') throw problem.reason
+  try {
+    await system.mesh.ready()
+    await eventually(flows, flowsWithinMs)
+    return []
+  } catch (error) {
+    const examples = [error instanceof Error ? error.message.slice(0, 2_000) : String(error)]
+    return [{ rule: `the load did not flow again after step ${number}`, count: 1, examples }]
+  }
+}

@@ -1,0 +1,15 @@
+// What a check found to be against a rule, with examples.
+
+/** A rule that was broken: how often, and some of the cases. */
+export type Finding = { rule: string; count: number; examples: string[] }
+
+const maxExamples = 5
+
+/** A finding for a rule, or none when there is no case. */
+export function findingOf(rule: string, cases: readonly unknown[]): Finding[] {
+  if (cases.length === 0) return []
+  const examples = cases
+    .slice(0, maxExamples)
+    .map((one) => (typeof one === 'string' ? one : JSON.stringify(one)).slice(0, 600))
+  return [{ rule, count: cases.length, examples }]
+}

@@ -1,0 +1,138 @@
+// Checks the pushes: each of a payment's comes once as one delivery, with the same bytes on every attempt, its callbacks in order.
+import type { Operation, Push, Records } from '../load/records.ts'
+import type { Window } from './answers.ts'
+import { type Finding, findingOf } from './finding.ts'
+
+/** The different deliveries of one subject that were accepted, by what they say, sorted. */
+function receivedOf(pushes: readonly Push[]): string[] {
+  const byDelivery = new Map(
+    pushes.filter(({ accepted }) => accepted).map(({ deliveryId, what }) => [deliveryId, what]),
+  )
+  return [...byDelivery.values()].toSorted()
+}
+
+function bySubject(pushes: readonly Push[]): Map<string, Push[]> {
+  return Map.groupBy(pushes, ({ subject }) => subject)
+}
+
+/** What an operation's pushes must be. */
+type Wanted = { subject: string; words: string; isMetBy: (came: string[]) => boolean }
+
+/** Undefined for an operation that has none. */
+function wantedOf({ payment, onboarding }: Operation): Wanted | undefined {
+  if (payment !== undefined) {
+    const { id } = payment.body['transaction_request'] as { id: string }
+    const lists = payment.outcomes.map(({ pushes }) => pushes.join())
+    return {
+      subject: id,
+      words: lists.join(' or '),
+      isMetBy: (came) => lists.includes(came.join()),
+    }
+  }
+  if (onboarding === undefined) return undefined
+  const { requestId, outcomes, max } = onboarding
+  return {
+    subject: requestId,
+    words: `1 to ${max} of ${outcomes.join(' or ')}`,
+    isMetBy: (came) =>
+      came.length > 0 && came.length <= max && came.every((one) => outcomes.includes(one)),
+  }
+}
+
+/** Operations whose pushes are not, or not yet, those that were promised. */
+export function lateOf({ operations, pushes }: Records): string[] {
+  const received = bySubject(pushes)
+  return operations.flatMap((operation) => {
+    const wanted = wantedOf(operation)
+    if (wanted === undefined || operation.broken !== undefined) return []
+    const came = receivedOf(received.get(wanted.subject) ?? [])
+    if (wanted.isMetBy(came)) return []
+    return [`${operation.kind} ${operation.id}: came [${came.join()}], wanted ${wanted.words}`]
+  })
+}
+
+export function checkPushes(records: Records): Finding[] {
+  const { operations, pushes } = records
+  const known = new Set(operations.map((operation) => wantedOf(operation)?.subject))
+  // Each try of an operation that was repeated is known by the operation's own id.
+  const ids = new Set(operations.map(({ id }) => id))
+  const digests = Map.groupBy(pushes, ({ deliveryId }) => deliveryId)
+  return [
+    ...findingOf('payments and accounts without exactly their pushes', lateOf(records)),
+    ...findingOf(
+      'pushes that the documents do not show',
+      pushes.flatMap(({ what, undocumented }) =>
+        undocumented === undefined ? [] : [`${what}: ${undocumented}`],
+      ),
+    ),
+    ...findingOf(
+      'deliveries whose bytes changed',
+      [...digests]
+        .filter(([, all]) => new Set(all.map(({ digest }) => digest)).size > 1)
+        .map(([id]) => id),
+    ),
+    ...findingOf(
+      'pushes of nothing that was asked for',
+      pushes
+        // The callback of a profile whose answer was lost has a request id that no answer named.
+        .filter(
+          ({ subject, what }) => !known.has(subject) && !ids.has(subject) && !isOfAccount(what),
+        )
+        .map(({ subject, what }) => `${what} of ${subject}`),
+    ),
+  ]
+}
+
+function isOfAccount(what: string): boolean {
+  return ['completed', 'rejected', 'approved'].includes(what)
+}
+
+/** When the last of an operation's pushes was first accepted, or its outcome was answered. Milliseconds since 1970. */
+function completedMs(operation: Operation, received: Map<string, Push[]>): number {
+  const wanted = wantedOf(operation)
+  const firsts = new Map<string, number>()
+  for (const { deliveryId, receivedMs, accepted } of received.get(wanted?.subject ?? '') ?? [])
+    if (accepted && !firsts.has(deliveryId)) firsts.set(deliveryId, receivedMs)
+  return Math.max(operation.doneMs ?? 0, ...firsts.values())
+}
+
+/** Seconds after the end of a step until everything that began before it ended was answered and pushed. */
+export function effectsRecoveredS(records: Records, { beganMs, overMs }: Window): number {
+  const received = bySubject(records.pushes)
+  const all = records.operations
+    .filter((operation) => operation.begunMs <= overMs)
+    .map((operation) => completedMs(operation, received))
+    .filter((endMs) => endMs >= beganMs)
+  return Math.max(0, ...all.map((endMs) => endMs - overMs)) / 1_000
+}
+
+/** Seconds in which nothing was broken between two moments. */
+export function undisturbedS(fromMs: number, toMs: number, windows: readonly Window[]): number {
+  let lostMs = 0
+  let coveredMs = fromMs
+  for (const { beganMs, overMs, limitS } of windows.toSorted((a, b) => a.beganMs - b.beganMs)) {
+    const from = Math.max(beganMs, coveredMs)
+    const to = Math.min(overMs + limitS * 1_000, toMs)
+    if (to <= from) continue
+    lostMs += to - from
+    coveredMs = to
+  }
+  return Math.max(0, toMs - fromMs - lostMs) / 1_000
+}
+
+/** Operations that took longer than this, times of faults aside. */
+export function checkEffects(
+  records: Records,
+  windows: readonly Window[],
+  limitS: number,
+): Finding[] {
+  const received = bySubject(records.pushes)
+  const late = records.operations
+    .map((operation) => {
+      const endMs = completedMs(operation, received)
+      return { operation, tookS: undisturbedS(operation.begunMs, endMs, windows) }
+    })
+    .filter(({ tookS }) => tookS > limitS)
+    .map(({ operation: { kind, id }, tookS }) => `${kind} ${id}: ${tookS.toFixed(1)} s`)
+  return findingOf(`operations that took more than ${limitS} s beside all faults`, late)
+}

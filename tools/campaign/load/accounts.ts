@@ -1,0 +1,94 @@
+// Accounts of the load: new people, new merchants and consents, with what their client was promised by the answers.
+import { randomUUID } from 'node:crypto'
+import { institutionName, type Json, openSession } from './api.ts'
+import type { Clients } from './payments.ts'
+import type { Kind, Operation } from './records.ts'
+
+const ama = { mobile_number: '+12025550100', first_name: 'Ama', last_name: 'Mensah' }
+/** Refuses every consent. */
+const akosua = { mobile_number: '+12025550111', first_name: 'Akosua', last_name: 'Badu' }
+
+function numberOf({ random }: Clients): string {
+  return `+1246${random.whole(2_000_000, 9_999_999)}`
+}
+
+function timesSent({ tries }: Operation, name: string): number {
+  return tries.filter(({ route }) => route.endsWith(name)).length
+}
+
+/** A person, whose onboarding the back end completes. Each request makes a profile: a repeated one may find the first completed. */
+async function openAccount(clients: Clients, operation: Operation): Promise<void> {
+  const { api, onboarding } = clients
+  const requestId = randomUUID()
+  const { status, body, text } = await api.clear(operation, {
+    method: 'POST',
+    path: '/account/personal_account',
+    headers: { 'PW-request-id': requestId },
+    body: {
+      first_name: 'Efua',
+      last_name: 'Sutherland',
+      email: `${operation.id}@example.com`,
+      mobile_number: numberOf(clients),
+      institution_name: institutionName,
+      ...onboarding,
+    },
+  })
+  const wasUnclear = operation.tries.length > 1
+  if (wasUnclear && body['errorCode'] === 'ACCOUNT_EXISTS') return
+  if (status !== 200) throw new Error(`personal account: ${status} ${text.slice(0, 300)}`)
+  operation.resultId = String((body['data'] as Json)['account_id'])
+  // A profile of an unclear answer may be completed first, and this one is rejected then.
+  const outcomes = ['completed', ...(wasUnclear ? ['rejected'] : [])]
+  operation.onboarding = { requestId, outcomes, max: timesSent(operation, 'personal_account') }
+}
+
+/** A merchant; its key works at once. */
+async function openBusiness(clients: Clients, operation: Operation): Promise<void> {
+  const { api } = clients
+  const made = await api.accepted(operation, {
+    method: 'POST',
+    path: '/account/business_account',
+    body: {
+      business_name: operation.id,
+      first_name: 'Efua',
+      last_name: 'Sutherland',
+      email: `${operation.id}@example.com`,
+      mobile_number: numberOf(clients),
+    },
+  })
+  const key = String(made['api_key'])
+  const { payments } = await api.accepted(operation, {
+    method: 'GET',
+    path: '/payments/list',
+    version: '2026-12-01',
+    query: { api_key: key },
+  })
+  if ((payments as Json[]).length !== 0) throw new Error('a new merchant has payments')
+  operation.resultId = operation.id
+}
+
+/** The holder of an account is asked for consent. */
+async function askConsent(clients: Clients, operation: Operation): Promise<void> {
+  const { api, random, onboarding } = clients
+  const isRefused = random.next() < 0.3
+  const holder = isRefused ? akosua : ama
+  const requestId = randomUUID()
+  const session_token = await openSession(api, operation, holder.mobile_number)
+  const answer = await api.accepted(operation, {
+    method: 'POST',
+    path: '/account/register_account',
+    headers: { 'PW-request-id': requestId },
+    body: { ...holder, institution_name: institutionName, session_token, ...onboarding },
+  })
+  operation.resultId = String(answer['challengeId'])
+  const outcomes = [isRefused ? 'rejected' : 'approved']
+  operation.onboarding = { requestId, outcomes, max: timesSent(operation, 'register_account') }
+}
+
+type AccountKind = Extract<Kind, 'account' | 'business' | 'consent'>
+
+/** Accounts by kind. */
+export const accountOperations: Record<
+  AccountKind,
+  (clients: Clients, operation: Operation) => Promise<void>
+> = { account: openAccount, business: openBusiness, consent: askConsent }

@@ -1,0 +1,103 @@
+// The load: begins operations on schedule, also while earlier ones wait or fail, until it is stopped.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Random, seededRandom } from '../random.ts'
+import { accountOperations } from './accounts.ts'
+import type { Api } from './api.ts'
+import { moneyOperations } from './money.ts'
+import { type Clients, paymentOperations } from './payments.ts'
+import type { Receivers } from './receivers.ts'
+import { type Kind, kinds, type Operation, type Records } from './records.ts'
+
+/** A load that goes on until it is stopped. */
+export type Load = {
+  records: Records
+  /** Operations whose outcome is known. */
+  done(): number
+  /** Operations that wait for their outcome. */
+  underWay(): number
+  /** Begins no more operations, and resolves when the outcome of all is known. */
+  stop(): Promise<void>
+}
+
+/** What a load is made of. */
+export type LoadOptions = {
+  ratePerS: number
+  seed: number
+  /** Kinds of operations, all if not given. */
+  only?: readonly Kind[]
+}
+
+/** How often each kind is in a round. */
+const weights: Record<Kind, number> = {
+  paid: 6,
+  'by hand': 2,
+  cancelled: 3,
+  refunded: 2,
+  declined: 1,
+  'late money': 1,
+  'two payers': 1,
+  bill: 5,
+  quote: 1,
+  transfer: 4,
+  race: 1,
+  account: 2,
+  business: 1,
+  consent: 1,
+}
+/** While so many wait, no more begin: a system that stands still would meet them all at once. */
+const maxUnderWay = 80
+
+/** Between the seeds of two operations. */
+const spread = 0x9e3779b9
+
+const carryOut = { ...paymentOperations, ...moneyOperations, ...accountOperations }
+
+/** Starts it. Kinds and amounts follow from the seed. */
+export function startLoad(api: Api, receivers: Receivers, options: LoadOptions): Load {
+  const { ratePerS, seed, only = kinds } = options
+  const bag = only.flatMap((kind) => Array.from({ length: weights[kind] }, () => kind))
+  const records: Records = { operations: [], pushes: receivers.pushes }
+  const underWay = new Set<Promise<void>>()
+  const stopping = new AbortController()
+  const name = `k${Date.now().toString(36)}`
+  let done = 0
+
+  const carry = async (operation: Operation, random: Random): Promise<void> => {
+    const { urls } = random.pick(receivers.all)
+    const clients: Clients = { api, urls, random, onboarding: receivers.onboarding }
+    try {
+      await carryOut[operation.kind](clients, operation)
+    } catch (error) {
+      operation.broken = error instanceof Error ? error.message : String(error)
+    }
+    operation.doneMs = Date.now()
+    done += 1
+  }
+  const begin = (count: number): void => {
+    // Each has its own, so that what it does depends on nothing that others wait for.
+    const random = seededRandom(seed + Math.imul(count + 1, spread))
+    const kind = random.pick(bag)
+    const operation: Operation = { kind, id: `${name}-${count}`, begunMs: Date.now(), tries: [] }
+    records.operations.push(operation)
+    const work = carry(operation, random).finally(() => underWay.delete(work))
+    underWay.add(work)
+  }
+  const running = (async () => {
+    const beganMs = performance.now()
+    for (let count = 0; !stopping.signal.aborted; count += 1) {
+      const earlyMs = beganMs + (count * 1_000) / ratePerS - performance.now()
+      if (earlyMs > 0) await sleep(earlyMs)
+      if (underWay.size < maxUnderWay) begin(count)
+    }
+  })()
+  return {
+    records,
+    done: () => done,
+    underWay: () => underWay.size,
+    async stop() {
+      stopping.abort()
+      await running
+      while (underWay.size > 0) await Promise.all(underWay)
+    },
+  }
+}

@@ -1,0 +1,62 @@
+// `npm run campaign`: breaks a system of its own under load, checks everything, and writes a report. docs/campaign.md says what it does.
+import { count, runCampaign } from './campaign.ts'
+import { runControls } from './controls.ts'
+import { faults } from './faults/table.ts'
+import { type Options, readOptions, usage } from './options.ts'
+import { writeReport } from './report/files.ts'
+import { startSystem } from './system/system.ts'
+
+function say(line: string): void {
+  process.stdout.write(`${new Date().toISOString().slice(11, 19)}  ${line}\n`)
+}
+
+function list(): void {
+  for (const { name, what } of faults) process.stdout.write(`${name.padEnd(22)} ${what}\n`)
+}
+
+async function run(options: Options): Promise<number> {
+  const { minutes, seed, ratePerS, slack, firstStep } = options
+  say(`seed ${seed}: ${minutes} minutes, ${ratePerS} operations/s`)
+  const needed = new Set(options.rows.flatMap(({ needs }) => needs ?? []))
+  const system = await startSystem({
+    hasDisks: needed.has('disks'),
+    hasLinks: needed.has('links'),
+    data: options.data,
+  })
+  if (system.disks === undefined && needed.has('disks'))
+    say('no disk can be mounted here, so faults of disks are left out; run it as root for them')
+  const rows = options.rows.filter(({ needs }) => needs !== 'disks' || system.disks !== undefined)
+  if (rows.length === 0) throw new Error('no fault is left to inject')
+  const outcome = await runCampaign(
+    system,
+    { seed, minutes, ratePerS, slack, rows, firstStep },
+    say,
+  )
+  say(`report: ${writeReport(options.report, outcome)}`)
+  for (const { rule, count: cases, examples } of outcome.findings)
+    process.stdout.write(`\n${cases} ${rule}\n${examples.map((one) => `  ${one}\n`).join('')}`)
+  const { steps, records, findings } = outcome
+  const kept = options.keeps && findings.length > 0
+  if (kept) say(`its data stays in ${system.mesh.dataDir}`)
+  await system.close(kept)
+  say(
+    `seed ${seed}: ${count(steps)} faults in ${steps.length} steps, ${records.operations.length} operations, ` +
+      `${records.pushes.length} pushes; ${findings.length === 0 ? 'nothing found' : `${findings.length} rules broken`}`,
+  )
+  return findings.length === 0 ? 0 : 1
+}
+
+async function main(): Promise<number> {
+  try {
+    const asked = readOptions(process.argv.slice(2))
+    if (asked.kind === 'campaign') return await run(asked.options)
+    if (asked.kind === 'controls') return (await runControls(asked.controls, say)) === 0 ? 0 : 1
+    list()
+    return 0
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}\n`)
+    return 2
+  }
+}
+
+process.exitCode = await main()

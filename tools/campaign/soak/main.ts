@@ -1,0 +1,166 @@
+// `npm run soak`: steady mixed traffic for hours, with samples of memory, latency and data. docs/campaign.md says what it does.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { Client } from 'pg'
+import { checkAnswers } from '../check/answers.ts'
+import { checkPromisedBalances, readBack, readBalances } from '../check/api.ts'
+import type { Finding } from '../check/finding.ts'
+import { checkPushes } from '../check/pushes.ts'
+import { checkBalances, checkTables, settle } from '../check/tables.ts'
+import { type Load, startLoad } from '../load/load.ts'
+import type { Operation, Records } from '../load/records.ts'
+import { watchStandstills } from '../standstill.ts'
+import { type System, startSystem } from '../system/system.ts'
+import { writeSoakReport } from './report.ts'
+import { type Sample, takeSample } from './samples.ts'
+import { judge } from './verdict.ts'
+
+type Options = {
+  hours: number
+  ratePerS: number
+  seed: number
+  report: string
+  data: string | undefined
+}
+
+const usage = `npm run soak -- [options]
+  --hours n         how long it runs (1); at least 0.05 for a verdict
+  --rate n          operations that begin each second (10)
+  --seed n          of kinds and amounts (1)
+  --report folder   where soak.html and soak.json go (.payweave/soak)
+  --data folder     goes on with the data of an earlier run, or makes it there; it stays`
+
+const samplesWanted = 240
+const minSampleMs = 5_000
+const settleWithinMs = 240_000
+/** By then an operation has its last push. */
+const verifiedAfterMs = 60_000
+
+function say(line: string): void {
+  process.stdout.write(`${new Date().toISOString().slice(11, 19)}  ${line}\n`)
+}
+
+function above(name: string, text: string): number {
+  const value = Number(text)
+  if (Number.isFinite(value) && value > 0) return value
+  throw new Error(`--${name} wants a number above 0, not "${text}"`)
+}
+
+function readOptions(words: string[]): Options {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      hours: { type: 'string', default: '1' },
+      rate: { type: 'string', default: '10' },
+      seed: { type: 'string', default: '1' },
+      report: { type: 'string', default: '.payweave/soak' },
+      data: { type: 'string' },
+    },
+  })
+  const [hours, ratePerS] = [above('hours', values.hours), above('rate', values.rate)]
+  const seed = above('seed', values.seed)
+  return { hours, ratePerS, seed, report: values.report, data: values.data }
+}
+
+/** Takes finished operations out of the records, so that a long soak keeps few, and checks them. */
+function verifyFinished(records: Records, findings: Finding[]): Operation[] {
+  const beforeMs = Date.now() - verifiedAfterMs
+  const finished = records.operations.filter(({ doneMs = Infinity }) => doneMs < beforeMs)
+  const left = new Set(finished)
+  const subjects = new Set(finished.flatMap(({ id, onboarding }) => [id, onboarding?.requestId]))
+  const pushes = records.pushes.filter(({ subject }) => subjects.has(subject))
+  findings.push(...checkPushes({ operations: finished, pushes }))
+  records.operations.splice(0, Infinity, ...records.operations.filter((one) => !left.has(one)))
+  records.pushes.splice(
+    0,
+    Infinity,
+    ...records.pushes.filter(({ subject }) => !subjects.has(subject)),
+  )
+  return finished
+}
+
+/** Everything at the end that needs the whole system at rest. */
+async function checkAtRest(system: System, client: Client, records: Records): Promise<Finding[]> {
+  return [
+    ...(await settle(client, settleWithinMs)),
+    ...(await checkTables(client, records)),
+    ...checkPushes(records),
+    ...(await readBack(system, records)),
+    ...(await checkBalances(system.mesh.databaseUrl())),
+  ]
+}
+
+/** Keeps what the balances are made of when operations leave the records. */
+function sumChanges(total: Operation, operations: readonly Operation[]): void {
+  total.transfers ??= []
+  const [sum = { id: '', body: {}, receiptId: '', state: '', changes: {} }] = total.transfers
+  for (const { transfers = [] } of operations)
+    for (const { changes } of transfers)
+      for (const [who, minor] of Object.entries(changes))
+        sum.changes[who] = (sum.changes[who] ?? 0) + minor
+  total.transfers = [sum]
+}
+
+async function watch(system: System, load: Load, client: Client, hours: number) {
+  const samples: Sample[] = []
+  const findings: Finding[] = []
+  const total: Operation = { kind: 'transfer', id: 'all', begunMs: 0, tries: [] }
+  const everyMs = Math.max(minSampleMs, (hours * 3_600_000) / samplesWanted)
+  const beganMs = Date.now()
+  const standstills = watchStandstills()
+  const pushesBefore = { count: 0 }
+  for (let lastMs = beganMs; Date.now() < beganMs + hours * 3_600_000; ) {
+    await sleep(everyMs)
+    const { operations, pushes } = load.records
+    const ended = operations.filter(({ doneMs = 0 }) => doneMs >= lastMs)
+    lastMs = Date.now()
+    const pids = Object.fromEntries(
+      Object.entries(system.mesh.processes()).map(([name, { pid }]) => [name, pid]),
+    )
+    const atS = (lastMs - beganMs) / 1_000
+    samples.push(await takeSample(client, pids, { atS, operations: load.done(), ended }))
+    findings.push(...checkAnswers({ operations: ended, pushes: [] }, standstills.windows))
+    const before = pushes.length
+    sumChanges(total, verifyFinished(load.records, findings))
+    pushesBefore.count += before - pushes.length
+    const { p50Ms, p99Ms, waiting, databaseMb } = samples.at(-1) as Sample
+    say(
+      `${Math.round(atS)} s: ${load.done()} operations, p50 ${p50Ms} ms, p99 ${p99Ms} ms, ${waiting} rows wait, ${databaseMb.toFixed(0)} MB`,
+    )
+  }
+  standstills.stop()
+  return { samples, findings, total, pushes: pushesBefore.count }
+}
+
+async function run({ hours, ratePerS, seed, report, data }: Options): Promise<number> {
+  say(`soak of ${hours} h, ${ratePerS} operations/s`)
+  const system = await startSystem({ hasDisks: false, hasLinks: false, data })
+  const client = new Client({ connectionString: system.mesh.databaseUrl() })
+  await client.connect()
+  const balances = await readBalances(system.api)
+  const load = startLoad(system.api, system.receivers, { ratePerS, seed })
+  const { samples, findings, total, pushes } = await watch(system, load, client, hours)
+  say('the load ends; checking')
+  await load.stop()
+  findings.push(...(await checkAtRest(system, client, load.records)))
+  sumChanges(total, load.records.operations)
+  const sums = { operations: [total], pushes: [] }
+  findings.push(...(await checkPromisedBalances(system.api, sums, balances)), ...judge(samples))
+  await client.end()
+  const operations = load.done()
+  const all = pushes + load.records.pushes.length
+  const outcome = { hours, ratePerS, seed, operations, pushes: all, samples, findings }
+  say(`report: ${writeSoakReport(report, outcome)}`)
+  for (const { rule, count, examples } of findings)
+    process.stdout.write(`\n${count} ${rule}\n${examples.map((one) => `  ${one}\n`).join('')}`)
+  await system.close()
+  say(`${operations} operations, ${all} pushes: ${findings.length === 0 ? 'passed' : 'failed'}`)
+  return findings.length === 0 ? 0 : 1
+}
+
+try {
+  process.exitCode = await run(readOptions(process.argv.slice(2)))
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}\n`)
+  process.exitCode = 2
+}

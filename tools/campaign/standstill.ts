@@ -1,0 +1,21 @@
+// Notes when this machine stands still, as a virtual machine does that is paused: deadlines of the product pass meanwhile.
+import type { Window } from './check/answers.ts'
+
+const tickMs = 100
+/** Longer than any pause of a process that gets its turns. */
+const longestMs = 1_500
+/** Until requests that waited meanwhile are answered. */
+const limitS = 15
+
+/** Watches until it is stopped; `slack` multiplies the limit of recovery. */
+export function watchStandstills(slack = 1): { windows: Window[]; stop(): void } {
+  const windows: Window[] = []
+  let lastMs = Date.now()
+  const ticking = setInterval(() => {
+    const nowMs = Date.now()
+    if (nowMs - lastMs > longestMs)
+      windows.push({ beganMs: lastMs, overMs: nowMs, limitS: limitS * slack })
+    lastMs = nowMs
+  }, tickMs)
+  return { windows, stop: () => clearInterval(ticking) }
+}
