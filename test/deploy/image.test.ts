@@ -84,6 +84,16 @@ function filesBelow(top: string): string[] {
 }
 
 describe('the Dockerfile', () => {
+  it('the sandbox image has the releases of Node.js and NATS of production, by digest', () => {
+    const deploy = path.join(import.meta.dirname, '..', '..', 'deploy')
+    const read = (...names: string[]) => fs.readFileSync(path.join(deploy, ...names), 'utf8')
+    const sandbox = read('Dockerfile.sandbox')
+    const pinned = (name: string) =>
+      new RegExp(`\\b(${name}:\\S+@sha256:[0-9a-f]{64})`).exec(sandbox)?.[1] ?? 'not pinned'
+    expect(read('Dockerfile')).toContain(pinned('node'))
+    expect(read('k8s', 'nats', 'nats.yaml')).toContain(pinned('nats'))
+  })
+
   it('the Dockerfile begins from one release of the official image, by digest, in every stage', () => {
     const [registry, base] = instructions
     expect(registry).toEqual({ name: 'ARG', args: 'REGISTRY=docker.io/library' })

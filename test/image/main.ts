@@ -1,8 +1,9 @@
-// Builds the image of deploy/Dockerfile by buildah on a base of Debian, for machines that reach no registry of images, and runs it: `npm run test:image`.
+// Builds the images of deploy/ with buildah on a base of Debian, for machines that reach no registry of images, and runs them: `npm run test:image`.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { natsProgram } from '../../deploy/local/nats/program.ts'
 import { debianSystem } from './debian.ts'
 
 /** A table of mounts of its own: however it ends, none is left. */
@@ -34,7 +35,8 @@ async function main(): Promise<number> {
   )
   const work = fs.mkdtempSync(path.join(os.tmpdir(), 'payweave-image-'))
   try {
-    const settings = JSON.stringify({ tools, base, work })
+    const natsServer = await natsProgram({ fallbackDir: work, log: note })
+    const settings = JSON.stringify({ tools, base, natsServer, work })
     const script = path.join(import.meta.dirname, 'build.ts')
     const words = [...isolated, '--', process.execPath, script, settings]
     const child = spawn('unshare', words, { stdio: 'inherit' })
