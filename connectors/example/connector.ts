@@ -1,8 +1,9 @@
 // The example connector: wallets of Acme Pay, an invented provider, on the kit.
 import { ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
+import { payoutHandlers } from '../kit/api/payments.ts'
 import type { Connector } from '../kit/connector.ts'
-import { chargeService, payoutService } from './api/charges.ts'
+import { chargeService } from './api/charges.ts'
 import { creditKind, sendCredit } from './operations/credit.ts'
 import { handleEvent, readEvent } from './operations/events.ts'
 import type { Acme } from './ports/acme.ts'
@@ -13,7 +14,7 @@ export function acmeConnector(acme: Acme, webhookSecrets: readonly string[]): Co
     services: [ChargeService, PayoutService],
     routes(router, context) {
       router.service(ChargeService, chargeService(context, acme))
-      router.service(PayoutService, payoutService(context))
+      router.service(PayoutService, payoutHandlers(context, creditKind))
     },
     webhooks: {
       path: '/webhooks/acme',

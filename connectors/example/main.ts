@@ -1,10 +1,9 @@
 // Starts the example connector. No business logic here.
-import { join } from 'node:path'
 import { runConnector } from '../kit/process.ts'
 import { acmeConnector } from './connector.ts'
 import { acmeAt } from './ports/acme.ts'
 
-runConnector(join(import.meta.dirname, 'migrations'), ({ secret, variable }) =>
+runConnector(({ secret, variable }) =>
   acmeConnector(acmeAt(variable('ACME_URL'), secret('acme-api-key')), [
     secret('acme-webhook-secret'),
   ]),

@@ -12,19 +12,26 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import { createMetrics, databaseMetrics, rpcMetrics } from '#platform/telemetry/metrics.ts'
 import type { Receiver } from './api/report-messages.ts'
 import type { Work } from './domain/work.ts'
-import { openWebhookPort, type WebhookOptions, webhookKind } from './http/webhook-port.ts'
+import {
+  type HintOptions,
+  openWebhookPort,
+  type WebhookOptions,
+  webhookKind,
+} from './http/webhook-port.ts'
 import { workMetrics } from './metrics.ts'
 import { openReceivers, type Receivers, type ReceiverUrls } from './ports/receivers.ts'
 import { deleteOldWork } from './store/work-store.ts'
 import { startWorker } from './workers/worker.ts'
 
-const kitMigrations = join(import.meta.dirname, 'migrations/work')
+const kitMigrations = ['work', 'payments'].map((folder) =>
+  join(import.meta.dirname, 'migrations', folder),
+)
 const clockMigrations = join(import.meta.dirname, '../../platform/db/migrations/clock')
 const receivers = ['payments', 'accounts', 'institution'] as const satisfies Receiver[]
 
-/** Folders for `migrate`, in their order: the kit's tables, then those of the connector. */
-export function connectorMigrations(own: string): string[] {
-  return [clockMigrations, kitMigrations, own]
+/** Folders for `migrate`, in their order: the kit's tables, then those of the connector, if it has any. */
+export function connectorMigrations(own?: string): string[] {
+  return [clockMigrations, ...kitMigrations, ...(own === undefined ? [] : [own])]
 }
 
 /** What a handler of the connector works with. */
@@ -43,9 +50,14 @@ export type Connector = {
   services: readonly DescService[]
   routes: (router: ConnectRouter, context: ConnectorContext) => void
   /** How the provider signs and names its events. */
-  webhooks?: Pick<WebhookOptions, 'path' | 'signature' | 'read'> & {
+  webhooks?: WebhookOptions & {
     handle: (work: Work, context: ConnectorContext) => Promise<void>
   }
+  /**
+   * Where a provider that does not sign its callbacks sends them. What they say proves nothing, so they are not stored:
+   * the work about their subject, which enquires, is done at once.
+   */
+  hints?: HintOptions
   /** Work of the connector's own, by kind: calls to the provider that must not be lost. */
   workers?: Readonly<Record<string, (work: Work, context: ConnectorContext) => Promise<void>>>
 }
@@ -82,7 +94,7 @@ export async function startConnector(
     for (const loop of loops) loop.notify()
   }
   const context: ConnectorContext = { db, log, receivers: ways, notify }
-  const { webhooks } = connector
+  const { webhooks, hints } = connector
   const handlers: Record<string, (work: Work) => Promise<void>> = Object.fromEntries(
     receivers.map((receiver) => [`report.${receiver}`, ways.send]),
   )
@@ -91,11 +103,10 @@ export async function startConnector(
     handlers[kind] = (work) => handle(work, context)
   }
   workMetrics(metrics, db, Object.keys(handlers))
-  const closing: Array<() => Promise<void>> = []
+  const closing: Array<() => Promise<void>> = [() => ways.close()]
   const close = async () => {
     for (const end of closing.toReversed()) await end()
   }
-  closing.push(() => ways.close())
   try {
     for (const [kind, handle] of Object.entries(handlers)) {
       loops.push(startWorker({ db, log, kind, handle }))
@@ -115,9 +126,10 @@ export async function startConnector(
       stopping: stopping.signal,
     })
     closing.push(() => admin.close())
+    const taken = { webhooks, hints, hintedKinds: Object.keys(connector.workers ?? {}) }
     const port =
-      webhooks &&
-      (await openWebhookPort({ ...webhooks, db, log, host, port: ports.webhooks, stored: notify }))
+      (webhooks ?? hints) &&
+      (await openWebhookPort({ ...taken, db, log, host, port: ports.webhooks, notify }))
     if (port !== undefined) closing.push(() => port.close())
     const server = await serveRpc({
       host,

@@ -22,11 +22,11 @@ export type ConnectorEnvironment = {
 
 /**
  * Runs the connector until it is told to stop. It takes the place of the simulator, and so its settings (docs/settings.md);
- * webhooks come to SIMULATOR_PUBLIC_PORT.
+ * webhooks come to SIMULATOR_PUBLIC_PORT. `migrations` is the folder of the connector's own tables, if it has any.
  */
 export function runConnector(
-  migrations: string,
   make: (environment: ConnectorEnvironment) => Connector,
+  migrations?: string,
 ): void {
   runProcess('connector', async (_stopping, log) => {
     const settings = readSettings('simulator')

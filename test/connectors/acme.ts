@@ -9,19 +9,20 @@ export const apiKey = 'acme-api-key-of-a-test'
 
 type Debit = { status: string; executions: number }
 
-/** Acme with an account whose webhooks go to `webhookUrl`. */
-export async function startAcme(webhookUrl: string) {
+/** Acme with an account whose webhooks go to `webhookUrl()`. */
+export async function startAcme(webhookUrl: () => string) {
   const debits = new Map<string, Debit>()
   const credits = new Map<string, number>()
   const posted = new Set<Promise<unknown>>()
+  const closing = new AbortController()
 
   /** Posts an event twice, the second time with the same id, until it is stored. */
   function announce(type: string, reference: string, status: string): void {
     const body = Buffer.from(JSON.stringify({ id: randomUUID(), type, reference, status }))
     const post = async () => {
-      for (let tries = 0; tries < 100; tries += 1) {
+      while (!closing.signal.aborted) {
         const headers = { 'acme-signature': signatureOf(webhookSecret, body, Date.now()) }
-        const answer = await fetch(webhookUrl, { method: 'POST', headers, body }).catch(
+        const answer = await fetch(webhookUrl(), { method: 'POST', headers, body }).catch(
           () => undefined,
         )
         if (answer?.ok === true) return
@@ -81,6 +82,7 @@ export async function startAcme(webhookUrl: string) {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     announce,
     async close() {
+      closing.abort()
       await Promise.allSettled(posted)
       server.closeAllConnections()
       server.close()

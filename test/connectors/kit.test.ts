@@ -34,9 +34,7 @@ import { freePorts } from '../support/servers.ts'
 
 const host = '127.0.0.1'
 const secrets = mkdtempSync(join(tmpdir(), 'payweave-kit-'))
-const migrations = connectorMigrations(
-  join(import.meta.dirname, '../../connectors/example/migrations'),
-)
+const migrations = connectorMigrations()
 let database: TestDatabase
 let db: Database
 let receivers: Reports & { close(): Promise<void> }

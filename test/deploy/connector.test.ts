@@ -69,3 +69,19 @@ it('its settings are complete in production', () => {
   })
   expect(settings).toMatchObject({ payweaveEnv: 'production', port: 8080, migrateAtStart: true })
 })
+
+it('the component of MTN MoMo sets all that its connector reads, and the guide names its keys', () => {
+  const [momo] = podTemplates(renderFolder(path.join(import.meta.dirname, 'momo')))
+  const [container] = momo?.pod['spec'].containers ?? []
+  const [file = ''] = container.args
+  const root = path.join(manifestsRoot, '../..')
+  const main = readFileSync(path.join(root, file), 'utf8')
+  const read = [...main.matchAll(/variable\('([A-Z_]+)'\)/g)].map(([, name]) => name)
+  expect(read.length).toBeGreaterThan(3)
+  const names = container.env.map(({ name }: { name: string }) => name)
+  expect(names).toEqual(expect.arrayContaining([...read, 'DATABASE_URL']))
+  const page = readFileSync(path.join(root, 'docs/connectors-momo.md'), 'utf8')
+  for (const name of read) expect(page).toContain(`\`${name}\``)
+  for (const [, key] of main.matchAll(/secret\(`momo-\$\{product\}-([a-z-]+)`\)/g))
+    expect(page).toContain(`momo-collection-${key}`)
+})

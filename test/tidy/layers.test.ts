@@ -25,6 +25,7 @@ const modules = [
   'connectors/simulator',
   'connectors/kit',
   'connectors/example',
+  'connectors/momo',
 ]
 
 /** By folder: the folders of the same service that its files may import. */

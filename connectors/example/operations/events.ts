@@ -1,11 +1,10 @@
-// Handles Acme's webhooks: ends what they are about, and owes Payweave the report in the same transaction.
-import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
-import { chargeReport, payoutReport, refundReport } from '../../kit/api/report-messages.ts'
+// Handles Acme's webhooks: ends what they are about, of which Payweave is owed a report.
 import type { ConnectorContext } from '../../kit/connector.ts'
 import type { Work } from '../../kit/domain/work.ts'
 import type { ReadEvent } from '../../kit/http/webhook-port.ts'
-import { insertWork } from '../../kit/store/work-store.ts'
-import { endAttempt, endCredit } from '../store/payment-store.ts'
+import { endAttempt } from '../../kit/operations/attempts.ts'
+import { endCredit } from '../../kit/operations/credits.ts'
+import { endOf } from '../domain/status.ts'
 
 /** An event of Acme. */
 type AcmeEvent = {
@@ -42,20 +41,7 @@ export async function handleEvent(
   const event = parse(Buffer.from(payload))
   if (event === undefined) return
   const { type, reference, status } = event
-  await db.transaction(async (tx) => {
-    if (type === 'debit.ended') {
-      const isPaid = status === 'paid'
-      const chargeId = await endAttempt(tx, reference, isPaid ? 'paid' : 'refused')
-      if (chargeId === undefined) return
-      const outcome = isPaid ? ChargeOutcome.PAID : ChargeOutcome.REFUSED
-      await insertWork(tx, chargeReport({ chargeId, attemptId: reference, outcome }))
-      return
-    }
-    const isCompleted = status === 'completed'
-    const kind = await endCredit(tx, reference, isCompleted ? 'completed' : 'failed')
-    const outcome = isCompleted ? TransferOutcome.COMPLETED : TransferOutcome.FAILED
-    if (kind === 'payout') await insertWork(tx, payoutReport({ payoutId: reference, outcome }))
-    if (kind === 'refund') await insertWork(tx, refundReport({ refundId: reference, outcome }))
-  })
+  if (type === 'debit.ended') await endAttempt(db, reference, endOf(status))
+  else await endCredit(db, reference, status === 'completed' ? 'completed' : 'failed')
   notify()
 }

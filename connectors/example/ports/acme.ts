@@ -1,6 +1,6 @@
 // Calls Acme Pay, the invented provider of the example. Each call names our reference, by which Acme executes it once.
+import type { Credit } from '../../kit/domain/payment.ts'
 import { Refused } from '../../kit/workers/worker.ts'
-import type { Credit } from '../domain/payment.ts'
 
 /** What Acme says of a debit. `void`: it is not executed and never will be. */
 export type DebitStatus = 'paid' | 'refused' | 'pending' | 'void'

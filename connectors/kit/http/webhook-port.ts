@@ -1,10 +1,10 @@
-// Takes in the webhooks of a provider: verifies the signature, stores the event once, then answers.
+// Takes in what a provider sends: signed events are verified and stored once, then answered; unsigned callbacks are hints.
 import type { AddressInfo } from 'node:net'
-import { fastify } from 'fastify'
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { isSigned, type SignatureScheme } from '../domain/signature.ts'
-import { insertWork } from '../store/work-store.ts'
+import { hastenWork, insertWork } from '../store/work-store.ts'
 
 /** Kind of the work that a webhook becomes. */
 export const webhookKind = 'webhook'
@@ -21,19 +21,35 @@ export type ReadEvent = {
   subject: string
 }
 
+/** Events that the provider signs. */
 export type WebhookOptions = {
-  db: Database
-  log: Logger
-  host: string
-  /** 0 takes a free port. */
-  port: number
   /** Where the provider posts, for example `/webhooks/acme`. */
   path: string
   signature: SignatureScheme
   /** Reads a body whose signature is valid; undefined for one that is no event: 400. */
   read: (body: Buffer) => ReadEvent | undefined
-  /** Called when an event was stored. */
-  stored: () => void
+}
+
+/** Callbacks that nobody signs. */
+export type HintOptions = {
+  /** Where the provider posts or puts. */
+  path: string
+  /** Reads what the callback is about: our reference; undefined for a body that is no callback: 400. */
+  read: (body: Buffer) => string | undefined
+}
+
+export type WebhookPortOptions = {
+  db: Database
+  log: Logger
+  host: string
+  /** 0 takes a free port. */
+  port: number
+  webhooks: WebhookOptions | undefined
+  hints: HintOptions | undefined
+  /** Kinds of the work that a hint starts at once. */
+  hintedKinds: readonly string[]
+  /** Called when there is work to do at once. */
+  notify: () => void
 }
 
 /** The port that is open. */
@@ -42,10 +58,11 @@ export type WebhookPort = { port: number; close(): Promise<void> }
 /**
  * Opens the port, which must be reachable by the provider alone. Answers 200 once the event is stored or was before, 401
  * for a signature that is absent, wrong or old, 400 for a body that is no event, 413 for one over 256 KiB, and 500 when it
- * could not be stored, so that the provider sends it again. Rejects with the system's error when the port cannot be opened.
+ * could not be stored, so that the provider sends it again. A hint stores nothing and answers 200 whether or not its
+ * reference is known. Rejects with the system's error when the port cannot be opened.
  */
-export async function openWebhookPort(options: WebhookOptions): Promise<WebhookPort> {
-  const { db, log, host, port, path, signature, read, stored } = options
+export async function openWebhookPort(options: WebhookPortOptions): Promise<WebhookPort> {
+  const { log, host, port, webhooks, hints } = options
   const app = fastify({
     bodyLimit: maxBodyBytes,
     requestTimeout: readWithinMs,
@@ -60,8 +77,19 @@ export async function openWebhookPort(options: WebhookOptions): Promise<WebhookP
     if (status >= 500) log.error({ err: error, kind: webhookKind }, 'webhook not stored')
     return reply.code(status).send({ message: status >= 500 ? 'try again' : 'malformed' })
   })
+  if (webhooks !== undefined) takeEvents(app, webhooks, options)
+  if (hints !== undefined) takeHints(app, hints, options)
+  await app.listen({ host, port })
+  return { port: (app.server.address() as AddressInfo).port, close: () => app.close() }
+}
+
+function takeEvents(
+  app: FastifyInstance,
+  { path, signature, read }: WebhookOptions,
+  { db, log, notify }: WebhookPortOptions,
+): void {
   app.post(path, async (request, reply) => {
-    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+    const body = bodyOf(request)
     const header = request.headers[signature.header]
     if (typeof header !== 'string' || !isSigned(signature, header, body, Date.now())) {
       log.warn({ kind: webhookKind, status: 401 }, 'webhook with a bad signature')
@@ -70,9 +98,28 @@ export async function openWebhookPort(options: WebhookOptions): Promise<WebhookP
     const event = read(body)
     if (event === undefined) return reply.code(400).send({ message: 'no event' })
     const { eventId, subject } = event
-    if (await insertWork(db, { kind: webhookKind, key: eventId, subject, payload: body })) stored()
+    if (await insertWork(db, { kind: webhookKind, key: eventId, subject, payload: body })) notify()
     return reply.send({ received: true })
   })
-  await app.listen({ host, port })
-  return { port: (app.server.address() as AddressInfo).port, close: () => app.close() }
+}
+
+function takeHints(
+  app: FastifyInstance,
+  { path, read }: HintOptions,
+  { db, hintedKinds, notify }: WebhookPortOptions,
+): void {
+  app.route({
+    method: ['POST', 'PUT'],
+    url: path,
+    async handler(request, reply) {
+      const subject = read(bodyOf(request))
+      if (subject === undefined) return reply.code(400).send({ message: 'no callback' })
+      if (await hastenWork(db, hintedKinds, subject)) notify()
+      return reply.send({ received: true })
+    },
+  })
+}
+
+function bodyOf({ body }: FastifyRequest): Buffer {
+  return Buffer.isBuffer(body) ? body : Buffer.alloc(0)
 }

@@ -42,12 +42,28 @@ const endWorkStatement = sql(
   `update work set
      done_at = case when $2 = 'done' then clock_now() end,
      dead_at = case when $2 = 'dead' then clock_now() end,
-     next_at = clock_now() + $4 * interval '1 millisecond', last_reason = $3
+     -- What was hastened meanwhile stays due.
+     next_at = case when next_at = '-infinity' then next_at
+       else clock_now() + $4 * interval '1 millisecond' end, last_reason = $3
    where position = $1 and done_at is null`,
 )
 /** Records what became of claimed work. */
 export async function endWork(db: Queryable, end: WorkEnd): Promise<void> {
   await db.run(endWorkStatement, [end.position, end.outcome, end.reason, end.delayMs])
+}
+
+const hastenWorkStatement = sql(
+  'hasten_work',
+  `update work set next_at = '-infinity'
+   where kind = any($1) and subject = $2 and done_at is null and dead_at is null`,
+)
+/** Makes open work of these kinds on a subject due at once, also when it is claimed now; false when there is none. */
+export async function hastenWork(
+  db: Queryable,
+  kinds: readonly string[],
+  subject: string,
+): Promise<boolean> {
+  return (await db.run(hastenWorkStatement, [kinds, subject])) > 0
 }
 
 const countWorkStatement = sql(

@@ -7,7 +7,7 @@ import { delayAfter } from '../domain/backoff.ts'
 import type { Work, WorkEnd } from '../domain/work.ts'
 import { claimWork, endWork } from '../store/work-store.ts'
 
-const batch = 50
+const maxInFlight = 50
 const pauseMs = 20
 const idlePauseMs = 1_000
 const defaultLeaseMs = 10_000
@@ -16,6 +16,17 @@ const defaultMaxDelayMs = 10_000
 /** Thrown by a handler: no repetition helps, an operator must look. */
 export class Refused extends Error {
   override readonly name = 'Refused'
+}
+
+/** Thrown by a handler: nothing failed, and the work is not done yet. It is tried again after the delay, or when hastened. */
+export class NotYet extends Error {
+  override readonly name = 'NotYet'
+  readonly delayMs: number
+
+  constructor(delayMs: number) {
+    super(`not yet: again in ${delayMs} ms`)
+    this.delayMs = delayMs
+  }
 }
 
 /** Answers of Payweave that no repetition changes. */
@@ -45,21 +56,49 @@ export type WorkerOptions = {
   maxDelayMs?: number
 }
 
-/** Works until closed. `notify` after a commit that has stored work starts it at once. */
+/**
+ * Works until closed, on at most 50 at a time: work that waits for a slow answer does not hold up the rest. `notify` after a
+ * commit that has stored work starts it at once.
+ */
 export function startWorker(options: WorkerOptions): Loop {
   const { db, log, kind, leaseMs = defaultLeaseMs } = options
-  return startLoop({
+  const inFlight = new Set<Promise<void>>()
+  const doWork = async (work: Work) => {
+    try {
+      await endWork(db, await tryOnce(options, work))
+    } catch (error) {
+      // Its lease runs out, and then it is claimed again.
+      log.warn({ err: error, kind }, 'end of work not recorded')
+    }
+  }
+  const loop = startLoop({
     kind,
     log,
     pauseMs,
     idlePauseMs,
     gatherMs: () => 0,
     async round() {
-      const claimed = await claimWork(db, kind, batch, leaseMs)
-      await Promise.all(claimed.map(async (work) => endWork(db, await tryOnce(options, work))))
+      if (inFlight.size === maxInFlight) await Promise.race(inFlight)
+      const claimed = await claimWork(db, kind, maxInFlight - inFlight.size, leaseMs)
+      for (const work of claimed) {
+        const done = doWork(work)
+        inFlight.add(done)
+        void done.finally(() => {
+          inFlight.delete(done)
+          // What follows on the same subject may be due now.
+          loop.notify()
+        })
+      }
       return claimed.length > 0
     },
   })
+  return {
+    notify: () => loop.notify(),
+    async close() {
+      await loop.close()
+      await Promise.all(inFlight)
+    },
+  }
 }
 
 async function tryOnce(options: WorkerOptions, work: Work): Promise<WorkEnd> {
@@ -69,6 +108,9 @@ async function tryOnce(options: WorkerOptions, work: Work): Promise<WorkEnd> {
     await handle(work)
     return { position, outcome: 'done', reason: null, delayMs: 0 }
   } catch (error) {
+    if (error instanceof NotYet) {
+      return { position, outcome: 'again', reason: null, delayMs: error.delayMs }
+    }
     const reason = error instanceof Failure ? error.reason : 'INTERNAL_ERROR'
     if (error instanceof Refused || refusals.has(reason)) {
       log.error({ err: error, kind, reason, attempts }, 'work refused permanently')

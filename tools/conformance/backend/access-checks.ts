@@ -8,6 +8,7 @@ import type { RpcStatus } from '#core/errors/errors.ts'
 import { bearerIdentity, type Identity, openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { type BackendCheck, backendGroup, demandStatus, type World } from './check.ts'
+import type { OptionalGroup } from './outcome-map.ts'
 
 const access = backendGroup('access')
 
@@ -53,7 +54,28 @@ export const accessChecks: readonly BackendCheck[] = [
     [],
     (world) => demandRefused(world, world.identityOf('quotes'), 'permission_denied'),
   ),
+  access(
+    'unsupported',
+    'An operation that the rail does not have is answered UNIMPLEMENTED.',
+    ['unsupported'],
+    async (world) => {
+      for (const group of world.outcome('unsupported').groups) {
+        await demandStatus(operations[group](world, randomUUID()), 'unimplemented', group)
+      }
+    },
+  ),
 ]
+
+/** One operation of each group. */
+const operations: Record<OptionalGroup, (world: World, id: string) => Promise<unknown>> = {
+  cards: ({ charges, pagesOrigin }, chargeId) =>
+    charges.openCardFrame({ chargeId, returnUrl: pagesOrigin }),
+  transfers: ({ transfers }, transferId) => transfers.enquireTransfer({ transferId }),
+  bills: ({ bills }, billPaymentId) => bills.enquireBill({ billPaymentId }),
+  reviews: ({ reviews }, reviewId) => reviews.submitOnboarding({ reviewId }),
+  consents: ({ reviews }, challengeId) => reviews.requestConsent({ challengeId }),
+  rates: ({ rates }) => rates.getRate({ baseCurrency: 'EUR', quotedCurrency: 'USD' }),
+}
 
 function demandRefused(
   world: World,

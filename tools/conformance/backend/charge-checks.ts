@@ -11,9 +11,11 @@ import {
   newCharge,
   newReference,
   payByItself,
+  payingWallet,
   reported,
   reportedPayment,
   type World,
+  walletThatPays,
   within,
 } from './check.ts'
 
@@ -69,8 +71,8 @@ export const chargeChecks: readonly BackendCheck[] = [
       await reported(world, id, 'PAID')
     },
   ),
-  charge('withdrawn', 'A withdrawn charge cannot be paid.', ['wallet.paid'], async (world) => {
-    const payer = world.outcome('wallet.paid')
+  charge('withdrawn', 'A withdrawn charge cannot be paid.', [payingWallet], async (world) => {
+    const payer = walletThatPays(world)
     const id = await announce(world, payer)
     await withdraw(world, id)
     await withdraw(world, id)
@@ -79,17 +81,17 @@ export const chargeChecks: readonly BackendCheck[] = [
   charge(
     'withdrawn-first',
     'A charge that is withdrawn before it is announced cannot be paid.',
-    ['wallet.paid'],
+    [payingWallet],
     async (world) => {
-      const payer = world.outcome('wallet.paid')
+      const payer = walletThatPays(world)
       const late = newCharge(world, payer)
       await withdraw(world, late.chargeId)
       await world.charges.announceCharges({ charges: [late] })
       await demandUnpayable(world, late.chargeId, payer.pin)
     },
   ),
-  charge('many', 'One call announces 200 charges.', ['wallet.paid'], async (world) => {
-    const payer = world.outcome('wallet.paid')
+  charge('many', 'One call announces 200 charges.', [payingWallet], async (world) => {
+    const payer = walletThatPays(world)
     const charges = Array.from({ length: maxCharges }, () => newCharge(world, payer))
     await world.charges.announceCharges({ charges })
     const reason = WithdrawReason.CANCELLED
@@ -99,9 +101,9 @@ export const chargeChecks: readonly BackendCheck[] = [
   charge(
     'malformed',
     'A charge with an amount of zero, a currency that does not exist, or a malformed UUID is refused.',
-    ['wallet.paid'],
+    [payingWallet],
     async (world) => {
-      const good = newCharge(world, world.outcome('wallet.paid'))
+      const good = newCharge(world, walletThatPays(world))
       const refused = (changed: object, what: string) =>
         demandStatus(
           world.charges.announceCharges({ charges: [{ ...good, ...changed }] }),

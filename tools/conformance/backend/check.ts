@@ -102,6 +102,17 @@ export async function announce(world: World, payer: { mobile_number: string }): 
 /** A payment whose outcome is reported: by a payer without help, or a wallet that is answered PROCESSING. */
 export const reportedPayment: Need = ['charge.paid', 'wallet.processing']
 
+/** A wallet that pays: answered PAID at once, or PROCESSING first. */
+export const payingWallet: Need = ['wallet.paid', 'wallet.processing']
+
+/** The payer and PIN of a wallet that pays. */
+export function walletThatPays({ map }: World) {
+  const { 'wallet.paid': atOnce, 'wallet.processing': later } = map.outcomes
+  const payer = atOnce ?? later
+  if (payer === undefined) throw new Error('the check does not say that it needs a paying wallet')
+  return payer
+}
+
 /** A charge that `payByItself` then pays. */
 export function chargeOfItsOwn(world: World) {
   const { 'charge.paid': payer, 'wallet.processing': wallet } = world.map.outcomes

@@ -21,6 +21,9 @@ const bill = Type.Object(
   closed,
 )
 
+/** Groups of checks whose operations a rail may lack; a back end must be able to take money, or to send it. */
+const optionalGroups = ['cards', 'transfers', 'bills', 'reviews', 'consents', 'rates'] as const
+
 const outcomes = Type.Object(
   {
     'charge.paid': Type.Optional(person),
@@ -29,6 +32,7 @@ const outcomes = Type.Object(
     'wallet.paid': Type.Optional(wallet),
     'wallet.refused': Type.Optional(wallet),
     'wallet.processing': Type.Optional(wallet),
+    'wallet.rejected': Type.Optional(wallet),
     'card.form': Type.Optional(person),
     'card.approved': Type.Optional(card),
     'card.declined': Type.Optional(card),
@@ -53,6 +57,9 @@ const outcomes = Type.Object(
       Type.Object({ currencies: Type.Array(text, { minItems: 2, maxItems: 12 }) }, closed),
     ),
     'rate.unknown': Type.Optional(Type.Object({ base: text, quoted: text }, closed)),
+    unsupported: Type.Optional(
+      Type.Object({ groups: Type.Array(Type.Enum(optionalGroups), { minItems: 1 }) }, closed),
+    ),
   },
   closed,
 )
@@ -72,6 +79,9 @@ const compiled = Compile(file)
 
 /** The test values by outcome. An outcome that is absent cannot be produced: its checks are skipped. */
 export type Outcomes = Required<Static<typeof outcomes>>
+
+/** A group of operations that a rail may lack. */
+export type OptionalGroup = (typeof optionalGroups)[number]
 
 /** What a back end must be able to produce for a check. */
 export type OutcomeName = keyof Outcomes

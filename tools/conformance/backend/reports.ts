@@ -5,6 +5,7 @@ import type { ConnectRouter } from '@connectrpc/connect'
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import { RegistrationStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
+import { RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import {
   TransferOutcome,
   TransferReportService,
@@ -33,6 +34,8 @@ export type GotReport = {
   accepted: boolean
   /** What a charge was paid with: CARD, or UNSPECIFIED for what was requested. */
   paymentMethod?: string
+  /** Why an attempt was refused: UNSPECIFIED when the report gives no reason. */
+  refusalReason?: string
   /** Of an accepted profile. */
   account?: { level: number; currency: string }
   /** Why something failed. */
@@ -110,11 +113,12 @@ type Take = (report: Omit<GotReport, 'accepted'>, caller: AbortSignal) => Promis
 function chargeReportRoutes(take: Take) {
   return (router: ConnectRouter) =>
     router.service(ChargeReportService, {
-      async reportCharge({ chargeId: id, attemptId, outcome, paymentMethod }, { signal }) {
-        const method = PaymentMethod[paymentMethod] ?? ''
-        const name = ChargeOutcome[outcome] ?? ''
+      async reportCharge({ chargeId: id, attemptId, ...report }, { signal }) {
+        const paymentMethod = PaymentMethod[report.paymentMethod] ?? ''
+        const outcome = ChargeOutcome[report.outcome] ?? ''
+        const refusalReason = RefusalReason[report.refusalReason] ?? ''
         const rpc = 'ReportCharge'
-        await take({ rpc, id, attemptId, outcome: name, paymentMethod: method }, signal)
+        await take({ rpc, id, attemptId, outcome, paymentMethod, refusalReason }, signal)
         return { payerState: PayerState.PENDING }
       },
       async reportPayout({ payoutId: id, outcome }, { signal }) {

@@ -115,6 +115,9 @@ async function runOne(setting: Setting, check: BackendCheck): Promise<Result> {
       exchanges,
     }
   }
+  const groups: readonly string[] = outcomes.unsupported?.groups ?? []
+  const [group = ''] = name.split('/')
+  if (groups.includes(group)) return result('skipped', `unsupported: the rail has no ${group}`)
   if (lacking.length > 0) return result('skipped', `the map has no ${lacking.join(', ')}`)
   const expected: string[] = []
   try {

@@ -7,8 +7,10 @@ import {
   type BackendCheck,
   backendGroup,
   demandStatus,
+  payingWallet,
   reported,
   type World,
+  walletThatPays,
   within,
 } from './check.ts'
 
@@ -64,11 +66,35 @@ export const walletChecks: readonly BackendCheck[] = [
     },
   ),
   wallet(
+    'rejected',
+    'An attempt that is answered PROCESSING and then refused is reported so; an enquiry gives the same reason.',
+    ['wallet.rejected'],
+    async (world) => {
+      const { chargeId, attemptId, outcome } = await attempt(
+        world,
+        world.outcome('wallet.rejected'),
+      )
+      demandIs(outcome, PROCESSING, 'the attempt')
+      const found = await reported(world, chargeId, 'REFUSED')
+      demand(
+        found.attemptId === attemptId,
+        `the report names attempt ${found.attemptId}, not ${attemptId}`,
+      )
+      const enquired = await world.charges.getAttempt({ attemptId })
+      demandIs(enquired.outcome, REFUSED, 'the enquiry')
+      const reason = RefusalReason[enquired.refusalReason]
+      demand(
+        found.refusalReason === reason,
+        `the reason was ${found.refusalReason} in the report, and ${reason} in the enquiry`,
+      )
+    },
+  ),
+  wallet(
     'repeated',
     'An attempt is executed once: repeats, also concurrent ones, return its outcome.',
-    ['wallet.paid'],
+    [payingWallet],
     async (world) => {
-      const payer = world.outcome('wallet.paid')
+      const payer = walletThatPays(world)
       const chargeId = await announce(world, payer)
       const call = { chargeId, attemptId: randomUUID(), pin: payer.pin }
       const answers = await Promise.all(
@@ -84,8 +110,8 @@ export const walletChecks: readonly BackendCheck[] = [
       demandIs(await settled(world, call.attemptId), PAID, 'the enquiry')
     },
   ),
-  wallet('paid-once', 'A paid charge cannot be paid again.', ['wallet.paid'], async (world) => {
-    const payer = world.outcome('wallet.paid')
+  wallet('paid-once', 'A paid charge cannot be paid again.', [payingWallet], async (world) => {
+    const payer = walletThatPays(world)
     const { chargeId, attemptId } = await attempt(world, payer)
     demandIs(await settled(world, attemptId), PAID, 'the first attempt')
     const second = { chargeId, attemptId: randomUUID(), pin: payer.pin }
@@ -94,9 +120,9 @@ export const walletChecks: readonly BackendCheck[] = [
   wallet(
     'unknown-is-final',
     'An attempt that an enquiry has called unknown is never executed.',
-    ['wallet.paid'],
+    [payingWallet],
     async (world) => {
-      const payer = world.outcome('wallet.paid')
+      const payer = walletThatPays(world)
       const chargeId = await announce(world, payer)
       const attemptId = randomUUID()
       demandIs((await world.charges.getAttempt({ attemptId })).outcome, UNSPECIFIED, 'the enquiry')
@@ -112,9 +138,9 @@ export const walletChecks: readonly BackendCheck[] = [
   wallet(
     'timed-out',
     'After a call that was given up, enquiry and repeat agree on what became of the attempt.',
-    ['wallet.paid'],
+    [payingWallet],
     async (world) => {
-      const payer = world.outcome('wallet.paid')
+      const payer = walletThatPays(world)
       const chargeId = await announce(world, payer)
       const call = { chargeId, attemptId: randomUUID(), pin: payer.pin }
       const givenUp = new AbortController()
@@ -130,9 +156,9 @@ export const walletChecks: readonly BackendCheck[] = [
   wallet(
     'unknown-charge',
     'An attempt on a charge that was never announced is refused with NOT_FOUND.',
-    ['wallet.paid'],
+    [payingWallet],
     async (world) => {
-      const { pin } = world.outcome('wallet.paid')
+      const { pin } = walletThatPays(world)
       const call = { chargeId: randomUUID(), attemptId: randomUUID(), pin }
       await demandStatus(world.charges.payWithWallet(call), 'not_found', 'an unknown charge')
     },
@@ -163,12 +189,13 @@ function settled(world: World, attemptId: string): Promise<AttemptOutcome> {
 
 /** A charge that is paid, by wallet if the back end has one that pays. */
 export async function paidCharge(world: World): Promise<string> {
-  if (world.map.outcomes['wallet.paid'] === undefined) {
+  const { 'wallet.paid': atOnce, 'wallet.processing': later } = world.map.outcomes
+  if (atOnce === undefined && later === undefined) {
     const id = await announce(world, world.outcome('charge.paid'))
     await reported(world, id, 'PAID')
     return id
   }
-  const { chargeId, attemptId, outcome } = await attempt(world, world.outcome('wallet.paid'))
+  const { chargeId, attemptId, outcome } = await attempt(world, walletThatPays(world))
   const known = outcome === PROCESSING ? await settled(world, attemptId) : outcome
   demandIs(known, PAID, 'the charge to refund')
   return chargeId

@@ -1,25 +1,31 @@
 // Statements on charges, attempts and credits.
 import { type Queryable, sql } from '#platform/db/db.ts'
-import type { Attempt, AttemptOutcome, Charge, Credit } from '../domain/payment.ts'
+import type {
+  Attempt,
+  AttemptEnd,
+  AttemptResult,
+  Charge,
+  Credit,
+  NewCharge,
+} from '../domain/payment.ts'
 
 const insertChargesStatement = sql(
   'insert_charges',
-  `insert into charge (charge_id, state, currency, amount_minor, mobile_number)
-   select charge_id, 'open', currency, amount_minor, mobile_number
-   from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[])
-     as g (charge_id, currency, amount_minor, mobile_number)
+  `insert into charge (charge_id, state, currency, amount_minor, mobile_number, business_name, expire_at)
+   select charge_id, 'open', currency, amount_minor, mobile_number, business_name, expire_at
+   from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[])
+     as g (charge_id, currency, amount_minor, mobile_number, business_name, expire_at)
    order by charge_id on conflict (charge_id) do nothing`,
 )
 /** Stores charges; known ones, also those that were withdrawn before, stay as they are. */
-export async function insertCharges(
-  db: Queryable,
-  charges: Omit<Charge, 'state'>[],
-): Promise<void> {
+export async function insertCharges(db: Queryable, charges: NewCharge[]): Promise<void> {
   await db.run(insertChargesStatement, [
     charges.map(({ chargeId }) => chargeId),
     charges.map(({ currency }) => currency),
     charges.map(({ amountMinor }) => amountMinor),
     charges.map(({ mobileNumber }) => mobileNumber),
+    charges.map(({ businessName }) => businessName),
+    charges.map(({ expireTime }) => expireTime),
   ])
 }
 
@@ -34,14 +40,24 @@ export async function withdrawCharges(db: Queryable, chargeIds: string[]): Promi
   await db.run(withdrawChargesStatement, [chargeIds])
 }
 
+const chargeColumns = `charge_id as "chargeId", state, coalesce(expire_at <= clock_now(), false) as "isExpired",
+     currency, amount_minor as "amountMinor", mobile_number as "mobileNumber", business_name as "businessName"`
 const lockChargeStatement = sql(
   'lock_charge',
-  `select charge_id as "chargeId", state, currency, amount_minor as "amountMinor",
-     mobile_number as "mobileNumber" from charge where charge_id = $1 for update`,
+  `select ${chargeColumns} from charge where charge_id = $1 for update`,
 )
 /** Reads a charge and locks its row, so that attempts on it come one at a time. */
 export function lockCharge(tx: Queryable, chargeId: string): Promise<Charge | undefined> {
   return tx.row(lockChargeStatement, [chargeId])
+}
+
+const findChargeStatement = sql(
+  'find_charge',
+  `select ${chargeColumns} from charge where charge_id = $1`,
+)
+/** Finds a charge. Locks nothing. */
+export function findCharge(db: Queryable, chargeId: string): Promise<Charge | undefined> {
+  return db.row(findChargeStatement, [chargeId])
 }
 
 const insertAttemptStatement = sql(
@@ -53,15 +69,15 @@ export async function insertAttempt(
   tx: Queryable,
   attemptId: string,
   chargeId: string | null,
-  outcome: AttemptOutcome,
+  outcome: AttemptResult['outcome'],
 ): Promise<boolean> {
   return (await tx.run(insertAttemptStatement, [attemptId, chargeId, outcome])) === 1
 }
 
 const findAttemptStatement = sql(
   'find_attempt',
-  `select charge_id as "chargeId", outcome,
-     (extract(epoch from clock_now() - started_at) * 1000)::integer as "ageMs"
+  `select charge_id as "chargeId", outcome, refusal,
+     (extract(epoch from clock_now() - started_at) * 1000)::float8 as "ageMs"
    from attempt where attempt_id = $1`,
 )
 /** Finds an attempt. Locks nothing. */
@@ -72,19 +88,22 @@ export function findAttempt(db: Queryable, attemptId: string): Promise<Attempt |
 const endAttemptStatement = sql(
   'end_attempt',
   `with ended as (
-     update attempt set outcome = $2 where attempt_id = $1 and outcome = 'processing' returning charge_id
+     update attempt set outcome = $2, refusal = $3
+     where attempt_id = $1 and outcome = 'processing' returning charge_id
    ), paid as (
      update charge c set state = 'paid' from ended e where c.charge_id = e.charge_id and $2 = 'paid'
    )
    select charge_id as "chargeId" from ended`,
 )
 /** Ends an attempt that is in progress, and pays its charge; undefined when it had ended. Locks both rows. */
-export async function endAttempt(
+export async function updateAttempt(
   tx: Queryable,
   attemptId: string,
-  outcome: 'paid' | 'refused',
+  end: AttemptEnd,
 ): Promise<string | undefined> {
-  return (await tx.row<{ chargeId: string }>(endAttemptStatement, [attemptId, outcome]))?.chargeId
+  const refusal = end.outcome === 'refused' ? end.refusal : null
+  const values = [attemptId, end.outcome, refusal]
+  return (await tx.row<{ chargeId: string }>(endAttemptStatement, values))?.chargeId
 }
 
 const insertCreditStatement = sql(
@@ -101,11 +120,16 @@ export async function insertCredit(tx: Queryable, credit: Credit): Promise<boole
 
 const findCreditStatement = sql(
   'find_credit',
-  `select reference, kind, currency, amount_minor as "amountMinor", mobile_number as "mobileNumber"
+  `select reference, kind, currency, amount_minor as "amountMinor", mobile_number as "mobileNumber",
+     state = 'pending' as "isPending",
+     (extract(epoch from clock_now() - accepted_at) * 1000)::float8 as "ageMs"
    from credit where reference = $1`,
 )
 /** Finds a credit. Locks nothing. */
-export function findCredit(db: Queryable, reference: string): Promise<Credit | undefined> {
+export function findCredit(
+  db: Queryable,
+  reference: string,
+): Promise<(Credit & { isPending: boolean; ageMs: number }) | undefined> {
   return db.row(findCreditStatement, [reference])
 }
 
@@ -114,7 +138,7 @@ const endCreditStatement = sql(
   `update credit set state = $2 where reference = $1 and state = 'pending' returning kind`,
 )
 /** Ends a pending credit and returns its kind; undefined when it had ended. Locks the row. */
-export async function endCredit(
+export async function updateCredit(
   tx: Queryable,
   reference: string,
   state: 'completed' | 'failed',

@@ -1,0 +1,64 @@
+// Begins, enquires about and ends attempts to pay. The provider is never called within a transaction.
+import { Failure } from '#core/errors/errors.ts'
+import { numberOf, refusalReasons } from '#core/payment/words.ts'
+import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import type { Database } from '#platform/db/db.ts'
+import { chargeReport } from '../api/report-messages.ts'
+import type { Attempt, AttemptEnd, AttemptResult, Charge } from '../domain/payment.ts'
+import type { NewWork } from '../domain/work.ts'
+import { findAttempt, insertAttempt, lockCharge, updateAttempt } from '../store/payment-store.ts'
+import { insertWork } from '../store/work-store.ts'
+
+const processing: AttemptResult = { outcome: 'processing', refusal: null }
+const refused: AttemptResult = { outcome: 'refused', refusal: null }
+
+/**
+ * Stores an attempt before the provider is called, with the work that calls it, if any. Returns its charge when the attempt
+ * is new and may be executed, otherwise what became of it: refused where the charge is closed or another attempt is open.
+ * Rejects with CHARGE_NOT_FOUND.
+ */
+export function startAttempt(
+  db: Database,
+  chargeId: string,
+  attemptId: string,
+  work?: NewWork,
+): Promise<AttemptResult & { charge?: Charge }> {
+  return db.transaction(async (tx) => {
+    const charge = await lockCharge(tx, chargeId)
+    if (charge === undefined) throw new Failure('CHARGE_NOT_FOUND', `no charge ${chargeId}`)
+    const known = await findAttempt(tx, attemptId)
+    if (known !== undefined) return known
+    const isPayable = charge.state === 'open' && !charge.isExpired
+    if (isPayable && (await insertAttempt(tx, attemptId, chargeId, 'processing'))) {
+      if (work !== undefined) await insertWork(tx, work)
+      return { ...processing, charge }
+    }
+    await insertAttempt(tx, attemptId, chargeId, 'refused')
+    // Unless an enquiry has called this id unknown since we looked.
+    return (await findAttempt(tx, attemptId)) ?? refused
+  })
+}
+
+/** Finds an attempt. One that is unknown is stored as such, so that it is never executed. */
+export async function enquireAttempt(db: Database, attemptId: string): Promise<Attempt> {
+  await insertAttempt(db, attemptId, null, 'unknown')
+  const found = await findAttempt(db, attemptId)
+  return found ?? { outcome: 'unknown', refusal: null, chargeId: null, ageMs: 0 }
+}
+
+/** Ends an attempt and owes Payweave the report, in one transaction; false when it had ended. */
+export function endAttempt(db: Database, attemptId: string, end: AttemptEnd): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const chargeId = await updateAttempt(tx, attemptId, end)
+    if (chargeId === undefined) return false
+    const isPaid = end.outcome === 'paid'
+    const report = chargeReport({
+      chargeId,
+      attemptId,
+      outcome: isPaid ? ChargeOutcome.PAID : ChargeOutcome.REFUSED,
+      refusalReason: isPaid || end.refusal === null ? 0 : numberOf(refusalReasons, end.refusal),
+    })
+    await insertWork(tx, report)
+    return true
+  })
+}

@@ -1,0 +1,31 @@
+// Accepts and ends the money that is sent out: payouts and refunds.
+import { TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import type { Database } from '#platform/db/db.ts'
+import { payoutReport, refundReport } from '../api/report-messages.ts'
+import type { Credit } from '../domain/payment.ts'
+import { insertCredit, updateCredit } from '../store/payment-store.ts'
+import { insertWork } from '../store/work-store.ts'
+
+/** Stores a credit with the work of this kind that sends it; repeating it changes nothing. */
+export async function acceptCredit(db: Database, credit: Credit, workKind: string): Promise<void> {
+  const { reference } = credit
+  await db.transaction(async (tx) => {
+    if (!(await insertCredit(tx, credit))) return
+    const payload = Buffer.alloc(0)
+    await insertWork(tx, { kind: workKind, key: reference, subject: reference, payload })
+  })
+}
+
+/** Ends a credit and owes Payweave the report, in one transaction; a second end changes nothing. */
+export function endCredit(
+  db: Database,
+  reference: string,
+  state: 'completed' | 'failed',
+): Promise<void> {
+  return db.transaction(async (tx) => {
+    const kind = await updateCredit(tx, reference, state)
+    const outcome = state === 'completed' ? TransferOutcome.COMPLETED : TransferOutcome.FAILED
+    if (kind === 'payout') await insertWork(tx, payoutReport({ payoutId: reference, outcome }))
+    if (kind === 'refund') await insertWork(tx, refundReport({ refundId: reference, outcome }))
+  })
+}

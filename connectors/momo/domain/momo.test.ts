@@ -1,0 +1,86 @@
+// Proves the pure rules of the MoMo connector: what codes mean, when a request is sent, enquired about and given up.
+import { readFileSync } from 'node:fs'
+import { assert, property, string } from 'fast-check'
+import { expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { refusalReasons } from '#core/payment/words.ts'
+import { createTokenCache } from '../ports/token.ts'
+import { permanentCodes, refusalOf, refusals } from './reasons.ts'
+import { isLost, nextStep, pauseMs, type RequestProgress } from './request.ts'
+import { msisdnOf, plainText } from './text.ts'
+
+type OpenApi = {
+  components: { schemas: { ErrorReason: { properties: { code: { enum: string[] } } } } }
+}
+const text = readFileSync(new URL('../openapi.yaml', import.meta.url), 'utf8')
+const openapi = parse(text, { merge: true }) as OpenApi
+/** About a reference, not about why money did not move. */
+const aboutReferences = new Set(['RESOURCE_NOT_FOUND', 'RESOURCE_ALREADY_EXIST'])
+
+it('every code that MTN has published has a reason, and no other', () => {
+  const published = openapi.components.schemas.ErrorReason.properties.code.enum
+  const expected = published.filter((code) => !aboutReferences.has(code))
+  expect(Object.keys(refusals).toSorted()).toEqual(expected.toSorted())
+  for (const code of permanentCodes) expect(published).toContain(code)
+  assert(property(string(), (code) => refusalReasons.includes(refusalOf(code))))
+  expect(refusalOf('A_NEW_CODE')).toBe('declined')
+  expect(refusalOf('constructor')).toBe('declined')
+})
+
+const fresh: RequestProgress = { ageMs: 0, sentAgeMs: null, isAccepted: false, isWanted: true }
+
+it('a request is sent until MTN has accepted it, and then only enquired about', () => {
+  expect(nextStep(fresh)).toBe('send')
+  expect(nextStep({ ...fresh, sentAgeMs: 10 })).toBe('send')
+  expect(nextStep({ ...fresh, sentAgeMs: 10, isAccepted: true })).toBe('enquire')
+  expect(nextStep({ ...fresh, isAccepted: true, isWanted: false })).toBe('enquire')
+})
+
+it('a payer who may no longer pay is not asked, and an unanswered request counts as lost only after two minutes', () => {
+  const unwanted = { ...fresh, isWanted: false }
+  expect(nextStep(unwanted)).toBe('lost')
+  expect(nextStep({ ...unwanted, sentAgeMs: 0 })).toBe('enquire')
+  expect(isLost({ ...unwanted, sentAgeMs: 120_000 })).toBe(false)
+  expect(isLost({ ...unwanted, sentAgeMs: 120_001 })).toBe(true)
+  expect(isLost({ ...unwanted, sentAgeMs: 1e9, isAccepted: true })).toBe(false)
+  expect(isLost({ ...fresh, sentAgeMs: 1e9 })).toBe(false)
+})
+
+it('enquiries become rarer, from half a second to an hour', () => {
+  const at = (ageMs: number) => pauseMs({ ...fresh, ageMs })
+  expect([0, 4_000, 60_000, 86_400_000].map(at)).toEqual([500, 1_000, 15_000, 3_600_000])
+})
+
+it('a text has only characters that MTN takes, and at most 160', () => {
+  expect(plainText("Mama's <Kitchen> & Söhne, 2.0")).toBe('Mama s Kitchen Söhne, 2.0')
+  assert(
+    property(string({ unit: 'grapheme', maxLength: 300 }), (name) => plainText(name).length <= 160),
+  )
+  expect(msisdnOf('+256772123456')).toBe('256772123456')
+})
+
+it('a token is fetched once for all who wait, kept until a minute before it expires, and replaced when it is refused', async () => {
+  let nowMs = 0
+  let fetched = 0
+  let isDown = false
+  const cache = createTokenCache(
+    async () => {
+      if (isDown) throw new Error('down')
+      fetched += 1
+      return { value: `token ${fetched}`, expiresInS: 3_600 }
+    },
+    () => nowMs,
+  )
+  expect(await Promise.all([cache.current(), cache.current()])).toEqual(['token 1', 'token 1'])
+  nowMs = 3_539_999
+  expect(await cache.current()).toBe('token 1')
+  nowMs = 3_540_000
+  expect(await cache.current()).toBe('token 2')
+  cache.forget('token 1')
+  expect(await cache.current()).toBe('token 2')
+  cache.forget('token 2')
+  isDown = true
+  await expect(cache.current()).rejects.toThrow('down')
+  isDown = false
+  expect(await cache.current()).toBe('token 3')
+})

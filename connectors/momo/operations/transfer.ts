@@ -1,0 +1,36 @@
+// Sends a payout or refund by a transfer, and ends it as MTN says.
+import type { ConnectorContext } from '../../kit/connector.ts'
+import type { Work } from '../../kit/domain/work.ts'
+import { endCredit } from '../../kit/operations/credits.ts'
+import { findCredit } from '../../kit/store/payment-store.ts'
+import type { MomoAccount } from './account.ts'
+import { advance } from './advance.ts'
+
+/** Kind of the work that transfers; its subject is the payout or refund. */
+export const transferKind = 'momo.transfer'
+
+const names = { payout: 'Payout', refund: 'Refund' } as const
+
+/** Moves a payout or refund on until it has ended. One in a currency that the account does not have fails. */
+export async function transfer(
+  { subject: reference }: Work,
+  { db, log, notify }: ConnectorContext,
+  { momo, currency }: MomoAccount,
+): Promise<void> {
+  const credit = await findCredit(db, reference)
+  if (credit?.isPending !== true) return
+  const isCurrency = credit.currency === currency
+  const { failure } = isCurrency
+    ? await advance({ db, momo }, 'disbursement', {
+        ...credit,
+        externalId: reference,
+        name: names[credit.kind],
+        isWanted: true,
+      })
+    : { failure: 'INVALID_CURRENCY' }
+  // Payweave's report has no reason: this is where an operator finds it.
+  if (failure !== undefined)
+    log.warn({ kind: transferKind, reason: failure }, 'transfer failed at MTN')
+  await endCredit(db, reference, failure === undefined ? 'completed' : 'failed')
+  notify()
+}

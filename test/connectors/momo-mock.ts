@@ -1,0 +1,248 @@
+// MTN's MoMo API as connectors/momo/openapi.yaml describes it, with the test numbers of MTN's sandbox. It keeps state, which a mock server made from the document alone cannot: what a
+// reference came to, a second use of it, the token, the callback. Every call and every answer is checked against the document.
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { parse } from 'yaml'
+import { serveHttp } from '../support/http-server.ts'
+
+export const credentials = {
+  subscriptionKey: 'momo-subscription-key-of-a-test',
+  apiUser: 'momo-api-user-of-a-test',
+  apiKey: 'momo-api-key-of-a-test',
+}
+
+/** How the next call that sends a request is answered, instead of as documented. */
+export type Fault =
+  /** Accepted, but the connection is cut before the answer. */
+  | 'accepted without answer'
+  /** Not accepted, and the connection is cut. */
+  | 'lost'
+  /** 503 SERVICE_UNAVAILABLE. */
+  | 'unavailable'
+  /** 401: the token is no longer valid. */
+  | 'token refused'
+  /** Accepted and not yet decided until `decide`. */
+  | 'undecided'
+
+type Schema = Record<string, unknown>
+type Operation = {
+  parameters?: { $ref: string }[]
+  requestBody?: { content: { 'application/json': { schema: Schema } } }
+  responses: Record<string, { content?: { 'application/json': { schema: Schema } } }>
+}
+type Parameter = { name: string; in: string; required?: boolean; schema: Schema }
+type Document = {
+  paths: Record<string, Record<string, Operation>>
+  components: { parameters: Record<string, Parameter>; schemas: Record<string, Schema> }
+}
+type Answer = { status: number; body?: object }
+type Order = Record<string, unknown> & { externalId: string; amount: string; currency: string }
+type Stored = { order: Order; callbackUrl: string; status: string; reason?: string }
+
+const file = new URL('../../connectors/momo/openapi.yaml', import.meta.url)
+const document = parse(readFileSync(file, 'utf8'), { merge: true }) as Document
+
+/** MTN's page "Testing": what its test numbers come to. All others succeed. */
+const outcomes: Record<string, Record<string, string>> = {
+  requesttopay: {
+    '46733123450': 'INTERNAL_PROCESSING_ERROR',
+    '46733123451': 'APPROVAL_REJECTED',
+    '46733123452': 'EXPIRED',
+    '46733123455': 'PAYER_NOT_FOUND',
+    '46733123456': 'PAYEE_NOT_ALLOWED_TO_RECEIVE',
+    '46733123457': 'NOT_ALLOWED',
+    '46733123458': 'NOT_ALLOWED_TARGET_ENVIRONMENT',
+    '46733123459': 'INVALID_CALLBACK_URL_HOST',
+    '46733123460': 'INVALID_CURRENCY',
+    '46733123462': 'SERVICE_UNAVAILABLE',
+    '46733123463': 'COULD_NOT_PERFORM_TRANSACTION',
+    '46733123464': 'TRANSFER_TYPE_UNKNOWN',
+  },
+  transfer: {
+    '46733123455': 'NOT_ENOUGH_FUNDS',
+    '46733123456': 'PAYER_LIMIT_REACHED',
+    '46733123457': 'PAYEE_NOT_FOUND',
+  },
+}
+
+/** Starts MTN. */
+export async function startMomo() {
+  const stored = new Map<string, Stored>()
+  const faults = new Map<string, Fault[]>()
+  const sent: { reference: string; externalId: string }[] = []
+  const violations: string[] = []
+  const texts: string[] = []
+  const tokens = new Set<string>()
+  const callbacks = new Set<Promise<unknown>>()
+  const check = createChecks(violations)
+  let isPost = false
+
+  /** Calls back twice, by POST and PUT in turn; MTN does not try again. */
+  function callBack({ order, callbackUrl, status, reason }: Stored): void {
+    const body = { financialTransactionId: '1', ...order, status, ...(reason && { reason }) }
+    const once = async () => {
+      isPost = !isPost
+      const headers = { 'content-type': 'application/json' }
+      const method = isPost ? 'POST' : 'PUT'
+      await fetch(callbackUrl, { method, headers, body: JSON.stringify(body) }).catch(() => {})
+    }
+    const both = once().then(once)
+    callbacks.add(both)
+    void both.finally(() => callbacks.delete(both))
+  }
+
+  function decide(externalId: string): void {
+    for (const one of stored.values()) {
+      if (one.order.externalId === externalId && one.status === 'PENDING') settle(one)
+    }
+  }
+
+  function settle(one: Stored): void {
+    const isDebit = 'payer' in one.order
+    const party = one.order[isDebit ? 'payer' : 'payee'] as { partyId: string }
+    const reason = outcomes[isDebit ? 'requesttopay' : 'transfer']?.[party.partyId]
+    one.status = reason === undefined ? 'SUCCESSFUL' : 'FAILED'
+    if (reason !== undefined) one.reason = reason
+    callBack(one)
+  }
+
+  function create(request: IncomingMessage, order: Order): Answer | 'cut' {
+    const reference = String(request.headers['x-reference-id'])
+    const callbackUrl = String(request.headers['x-callback-url'])
+    sent.push({ reference, externalId: order.externalId })
+    const fault = faults.get(order.externalId)?.shift()
+    if (fault === 'lost') return 'cut'
+    if (fault === 'unavailable') return error(503, 'SERVICE_UNAVAILABLE')
+    if (fault === 'token refused') {
+      tokens.clear()
+      return { status: 401, body: { statusCode: 401, message: 'Unauthorized' } }
+    }
+    if (stored.has(reference)) return error(409, 'RESOURCE_ALREADY_EXIST')
+    if (order.currency !== 'EUR') return error(500, 'INVALID_CURRENCY')
+    const one: Stored = { order, callbackUrl, status: 'PENDING' }
+    stored.set(reference, one)
+    if (fault !== 'undecided') setTimeout(() => settle(one), 20)
+    return fault === 'accepted without answer' ? 'cut' : { status: 202 }
+  }
+
+  function look(reference: string): Answer {
+    const one = stored.get(reference)
+    if (one === undefined) return error(404, 'RESOURCE_NOT_FOUND')
+    const { order, status, reason } = one
+    const code = reason === undefined ? {} : { reason: { code: reason, message: 'of a test' } }
+    return { status: 200, body: { ...order, status, ...code } }
+  }
+
+  function answer(request: IncomingMessage, path: string, text: string): Answer | 'cut' {
+    const { authorization = '' } = request.headers
+    if (request.headers['ocp-apim-subscription-key'] !== credentials.subscriptionKey)
+      return { status: 401, body: { statusCode: 401, message: 'Access denied' } }
+    if (path.endsWith('/token/')) {
+      const basic = Buffer.from(`${credentials.apiUser}:${credentials.apiKey}`).toString('base64')
+      if (authorization !== `Basic ${basic}`) return error(500, 'NOT_ALLOWED')
+      const token = randomUUID()
+      tokens.add(token)
+      const body = { access_token: token, token_type: 'access_token', expires_in: 3_600 }
+      return { status: 200, body }
+    }
+    if (!tokens.has(authorization.replace('Bearer ', '')))
+      return { status: 401, body: { statusCode: 401, message: 'Unauthorized' } }
+    if (request.headers['x-target-environment'] !== 'sandbox')
+      return error(500, 'NOT_ALLOWED_TARGET_ENVIRONMENT')
+    if (request.method === 'GET') return look(path.split('/').at(-1) ?? '')
+    return create(request, JSON.parse(text) as Order)
+  }
+
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const text = Buffer.concat(await request.toArray()).toString()
+    const path = request.url ?? ''
+    texts.push(text)
+    const operation = check.request(request, path, text)
+    if (operation === undefined)
+      return void response.writeHead(400).end('{"code":"REQUEST_REJECTED"}')
+    const answered = answer(request, path, text)
+    if (answered === 'cut') return void request.socket.destroy()
+    const { status, body } = answered
+    check.answer(operation, path, answered)
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(body === undefined ? '' : JSON.stringify(body))
+  }
+
+  const server = await serveHttp((request, response) => void respond(request, response))
+  return {
+    url: server.baseUrl,
+    /** Calls and answers that are not as the document says. */
+    violations,
+    /** Bodies of all calls. */
+    texts,
+    /** Answers the next calls that send this attempt, payout or refund so. */
+    plan: (externalId: string, ...next: Fault[]) => void faults.set(externalId, next),
+    /** Decides an undecided request. */
+    decide,
+    /** The references with which an attempt, payout or refund was sent, in order. */
+    sentOf: (externalId: string) =>
+      sent.filter((one) => one.externalId === externalId).map(({ reference }) => reference),
+    /** How many requests of it MTN has accepted. */
+    acceptedOf: (externalId: string) =>
+      [...stored.values()].filter(({ order }) => order.externalId === externalId).length,
+    async close() {
+      await Promise.allSettled(callbacks)
+      server.close()
+    },
+  }
+}
+
+const error = (status: number, code: string): Answer => ({
+  status,
+  body: { code, message: 'of a test' },
+})
+
+/** Holds calls and answers against the document. */
+function createChecks(violations: string[]) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  addFormats.default(ajv)
+  ajv.addSchema({ $id: 'momo', components: document.components })
+  const isValid = (schema: Schema, value: unknown, where: string) => {
+    const text = JSON.stringify(schema).replaceAll('"#/', '"momo#/')
+    const isRight = ajv.validate(JSON.parse(text) as Schema, value)
+    if (!isRight) violations.push(`${where}: ${ajv.errorsText()}`)
+    return isRight
+  }
+  return {
+    request(request: IncomingMessage, path: string, text: string): Operation | undefined {
+      const { method = '' } = request
+      const found = Object.keys(document.paths).find((one) =>
+        new RegExp(`^${one.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
+      )
+      const operation = document.paths[found ?? '']?.[method.toLowerCase()]
+      if (operation === undefined) return void violations.push(`${method} ${path} is not described`)
+      const values = (operation.parameters ?? []).map(({ $ref }): [Parameter, unknown] => {
+        const parameter = document.components.parameters[$ref.split('/').at(-1) ?? '']
+        if (parameter === undefined) throw new Error(`no parameter ${$ref}`)
+        const { name } = parameter
+        return [
+          parameter,
+          parameter.in === 'header' ? request.headers[name.toLowerCase()] : path.split('/').at(-1),
+        ]
+      })
+      const areRight = values.every(([{ name, required, schema }, value]) =>
+        value === undefined
+          ? required !== true
+          : isValid(schema, value, `${method} ${path} ${name}`),
+      )
+      const schema = operation.requestBody?.content['application/json'].schema
+      const isRight = schema === undefined || isValid(schema, JSON.parse(text), `${method} ${path}`)
+      return areRight && isRight ? operation : undefined
+    },
+    answer(operation: Operation, path: string, { status, body }: Answer): void {
+      const described = operation.responses[status]
+      if (described === undefined)
+        return void violations.push(`${path}: ${status} is not described`)
+      const schema = described.content?.['application/json'].schema
+      if (schema !== undefined) isValid(schema, body, `${path} ${status}`)
+    },
+  }
+}

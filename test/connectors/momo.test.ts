@@ -1,0 +1,190 @@
+// The connector of MTN MoMo, as a process before a mock of MTN: it passes the conformance kit as far as the rail goes, believes no callback, and neither loses nor doubles money when
+// answers are lost or it is killed.
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { AttemptOutcome, RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
+import {
+  announce,
+  type BackendCheck,
+  newReference,
+  reported,
+  type World,
+} from '../../tools/conformance/backend/check.ts'
+import { eventually } from '../support/eventually.ts'
+import { type ConnectorProcess, checkGroups, prepareConnector } from './harness.ts'
+import { credentials, type Fault, startMomo } from './momo-mock.ts'
+
+const { subscriptionKey, apiUser, apiKey } = credentials
+const pin = '987654'
+const payer = { mobile_number: '+46733123999' }
+let momo: Awaited<ReturnType<typeof startMomo>>
+let connector: ConnectorProcess
+
+beforeAll(async () => {
+  momo = await startMomo()
+  connector = await prepareConnector({
+    name: 'momo',
+    migrations: 'migrations',
+    secrets: Object.fromEntries(
+      ['collection', 'disbursement'].flatMap((product) => [
+        [`momo-${product}-subscription-key`, subscriptionKey],
+        [`momo-${product}-api-user`, apiUser],
+        [`momo-${product}-api-key`, apiKey],
+      ]),
+    ),
+    variables: (origin) => ({
+      MOMO_URL: momo.url,
+      MOMO_TARGET_ENVIRONMENT: 'sandbox',
+      MOMO_CURRENCY: 'EUR',
+      MOMO_CALLBACK_URL: `${origin}/webhooks/momo`,
+    }),
+  })
+  await connector.start()
+})
+afterAll(async () => {
+  await momo.close()
+  await connector.remove()
+})
+
+/** Runs something with the clients and reports of the kit. */
+async function withWorld(run: (world: World) => Promise<void>): Promise<void> {
+  const check: BackendCheck = { name: 'momo/own', rule: 'A rule of this file.', needs: [], run }
+  const [result] = await connector.run([check])
+  expect(result?.reason).toBeUndefined()
+  expect(result?.result).toBe('passed')
+}
+
+/** Begins an attempt whose calls MTN answers as planned. */
+async function pay(world: World, person: { mobile_number: string }, ...faults: Fault[]) {
+  const chargeId = await announce(world, person)
+  const attemptId = randomUUID()
+  momo.plan(attemptId, ...faults)
+  const { outcome } = await world.charges.payWithWallet({ chargeId, attemptId, pin })
+  expect(outcome).toBe(AttemptOutcome.PROCESSING)
+  return { chargeId, attemptId }
+}
+
+it('the description of MTN is a valid OpenAPI document that says who wrote it', async () => {
+  const text = readFileSync(new URL('../../connectors/momo/openapi.yaml', import.meta.url), 'utf8')
+  const document = parse(text, { merge: true }) as { info: { description: string } }
+  expect(await new Validator().validate(document)).toMatchObject({ valid: true })
+  expect(document.info.description).toMatch(/not published, reviewed or endorsed by MTN/)
+})
+
+/** What wallets without cards, transfers, bills, reviews and rates can show. */
+const shown = new Set(['access', 'charges', 'reports', 'wallets', 'payouts', 'refunds'])
+
+it.each(checkGroups)('the connector keeps every rule of %s that MTN can show', async (group) => {
+  const results = await connector.runGroup(group)
+  const of = (wanted: string) => results.filter(({ result }) => result === wanted)
+  expect(of('failed').map(({ name, reason }) => `${name}: ${reason ?? ''}`)).toEqual([])
+  expect(of('passed').length > 0, group).toBe(shown.has(group))
+  const unsupported = of('skipped').filter(({ reason = '' }) => reason.startsWith('unsupported: '))
+  expect(unsupported.length > 0, group).toBe(!shown.has(group))
+})
+
+it('an attempt is paid once though MTN is down, loses the call, refuses the token, or accepts without an answer', () =>
+  withWorld(async (world) => {
+    const faults: Fault[][] = [
+      ['accepted without answer'],
+      ['lost', 'lost'],
+      ['unavailable', 'unavailable'],
+      ['token refused'],
+    ]
+    await Promise.all(
+      faults.map(async (some) => {
+        const { chargeId, attemptId } = await pay(world, payer, ...some)
+        await reported(world, chargeId, 'PAID')
+        const references = momo.sentOf(attemptId)
+        expect(references.length).toBeGreaterThan(some.length)
+        expect(new Set(references).size).toBe(1)
+        expect(momo.acceptedOf(attemptId)).toBe(1)
+      }),
+    )
+  }))
+
+it('a callback is not believed: it starts an enquiry, and one about nothing is dropped', () =>
+  withWorld(async (world) => {
+    const { chargeId, attemptId } = await pay(world, payer, 'undecided')
+    await eventually(() => momo.acceptedOf(attemptId) === 1)
+    const post = async (method: string, body: string) =>
+      (await fetch(`${connector.webhookOrigin}/webhooks/momo`, { method, body })).status
+    const forged = (externalId: string) => JSON.stringify({ externalId, status: 'SUCCESSFUL' })
+    for (const method of ['POST', 'PUT']) expect(await post(method, forged(attemptId))).toBe(200)
+    expect(await post('PUT', forged(randomUUID()))).toBe(200)
+    expect(await post('POST', '{"externalId":"x"}')).toBe(400)
+    expect(await post('POST', 'no JSON')).toBe(400)
+    const { outcome } = await world.charges.getAttempt({ attemptId })
+    expect(outcome).toBe(AttemptOutcome.PROCESSING)
+    expect(world.reports.of(chargeId)).toEqual([])
+    momo.decide(attemptId)
+    await reported(world, chargeId, 'PAID')
+  }))
+
+const refusals: [string, keyof typeof RefusalReason][] = [
+  ['+46733123450', 'DECLINED'],
+  ['+46733123451', 'NOT_CONFIRMED'],
+  ['+46733123452', 'NOT_CONFIRMED'],
+  ['+46733123455', 'INVALID_DETAILS'],
+  ['+46733123456', 'UNAVAILABLE'],
+  ['+46733123457', 'NOT_PERMITTED'],
+  ['+46733123462', 'UNAVAILABLE'],
+  ['+46733123463', 'NOT_CONFIRMED'],
+]
+it('each refusal of the sandbox is reported with its reason', () =>
+  withWorld(async (world) => {
+    await Promise.all(
+      refusals.map(async ([number, reason]) => {
+        const { chargeId } = await pay(world, { mobile_number: number })
+        expect((await reported(world, chargeId, 'REFUSED')).refusalReason).toBe(reason)
+      }),
+    )
+  }))
+
+it('another currency than that of the account is refused, and MTN is not called', () =>
+  withWorld(async (world) => {
+    const dollars: World = { ...world, map: { ...world.map, currency: 'USD' } }
+    const { chargeId, attemptId } = await pay(dollars, payer)
+    expect((await reported(world, chargeId, 'REFUSED')).refusalReason).toBe('NOT_PERMITTED')
+    const payoutId = newReference(world)
+    const amount = { currency: 'USD', minorUnits: 100n }
+    await world.payouts.createPayout({ payoutId, amount, mobileNumber: payer.mobile_number })
+    await reported(world, payoutId, 'FAILED')
+    expect([...momo.sentOf(attemptId), ...momo.sentOf(payoutId)]).toEqual([])
+  }))
+
+it('a payout is sent once though MTN accepts it without an answer, and fails when our account is empty', () =>
+  withWorld(async (world) => {
+    const amount = { currency: 'EUR', minorUnits: 5n }
+    const send = async (mobileNumber: string, outcome: string, ...faults: Fault[]) => {
+      const payoutId = newReference(world)
+      momo.plan(payoutId, ...faults)
+      await world.payouts.createPayout({ payoutId, amount, mobileNumber })
+      await reported(world, payoutId, outcome)
+      expect(momo.acceptedOf(payoutId)).toBe(1)
+    }
+    await Promise.all([
+      send(payer.mobile_number, 'COMPLETED', 'unavailable', 'accepted without answer'),
+      send('+46733123455', 'FAILED'),
+    ])
+  }))
+
+it('an attempt that MTN had when the process was killed is paid once, without a callback', () =>
+  withWorld(async (world) => {
+    const { chargeId, attemptId } = await pay(world, payer, 'undecided')
+    await eventually(() => momo.acceptedOf(attemptId) === 1)
+    await connector.end('SIGKILL')
+    momo.decide(attemptId)
+    await connector.start()
+    await reported(world, chargeId, 'PAID')
+    expect(momo.acceptedOf(attemptId)).toBe(1)
+  }))
+
+it('nothing was sent that the description does not have, and no PIN', () => {
+  expect(momo.violations).toEqual([])
+  expect(momo.texts.length).toBeGreaterThan(50)
+  expect(momo.texts.filter((text) => text.includes(pin))).toEqual([])
+})
