@@ -183,7 +183,13 @@ describe('payweave bill', () => {
       ...project,
     )
     expect(failed).toMatch(/ {2}failed .*NOT_RECEIVED/)
+    // The biller answers once the command has ended.
+    const command = Promise.withResolvers<void>()
+    harness.billers.before = () => command.promise
+    harness.billers.beforeEnquiry = () => command.promise
     expect(await done('bill', 'resolve', third, '--again', ...project)).toContain('pending')
+    command.resolve()
+    harness.testClock.advance(31_000)
     await eventually(async () => (await harness.rows()).every(({ state }) => state !== 'pending'))
     expect(await done('bill', 'reviews')).toBe('')
     const twice = await run('bill', 'resolve', first, '--paid', ...project)
