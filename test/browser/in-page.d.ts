@@ -13,3 +13,5 @@ export declare function showsPdf(): boolean
 export declare function uncheck(form: unknown): void
 export declare function layoutShift(): Promise<number>
 export declare function heightOf(element: unknown): number
+export declare function hasRules(): boolean
+export declare function violations(tags: string[]): Promise<string[]>

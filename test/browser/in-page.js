@@ -65,3 +65,18 @@ export function layoutShift() {
 export function heightOf(element) {
   return element.getBoundingClientRect().height
 }
+
+/** Returns whether the rules of axe are in the page. */
+export function hasRules() {
+  return window.axe !== undefined
+}
+
+/** What of the page breaks rules with one of these tags: the rule, and the elements that break it. */
+export async function violations(tags) {
+  const found = await window.axe.run(document, {
+    runOnly: tags,
+    iframes: false,
+    resultTypes: ['violations'],
+  })
+  return found.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)].join(' '))
+}

@@ -1,13 +1,15 @@
 // Opens pages in a browser and records what they load and which errors they log. Nothing specific to a page here.
-import { AxeBuilder } from '@axe-core/playwright'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { focused, reachable, widths } from './in-page.js'
+import { focused, hasRules, reachable, violations, widths } from './in-page.js'
 
 /** The width that the pages are made for first, and the least that they must fit. */
 export const phone = { width: 390, height: 844 }
 const narrow = { width: 320, height: 640 }
 
+const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 
 /** A tab and what has been seen in it since `forget`. */
@@ -67,15 +69,13 @@ export async function follow(page: Page, act: () => Promise<void>): Promise<void
   await Promise.all([page.waitForEvent('load'), act()])
 }
 
-/** Holds a page against WCAG 2.2 AA. */
+/**
+ * Holds a page against WCAG 2.2 AA. Frames are of other origins, and not ours. The rules are read once for a page, though it is
+ * looked at in many ways: reading them takes as long as a look.
+ */
 export async function expectAccessible(page: Page): Promise<void> {
-  expect(await violations(page, (axe) => axe.withTags(rules))).toEqual([])
-}
-
-async function violations(page: Page, by: (axe: AxeBuilder) => AxeBuilder): Promise<string[]> {
-  // Frames of other origins are not ours; without them axe needs no second tab.
-  const found = await by(new AxeBuilder({ page }).setLegacyMode(true)).analyze()
-  return found.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)].join(' '))
+  if (!(await page.evaluate(hasRules))) await page.evaluate(axe)
+  expect(await page.evaluate(violations, rules)).toEqual([])
 }
 
 /** Nothing is cut off or must be moved sideways, on an ordinary phone and on the narrowest. */
