@@ -89,7 +89,7 @@ const seal = [
   "pm.variables.set('session_token_enc', enc.Base64.stringify(enc.Hex.parse(all)))",
 ]
 
-/** Repeats the status of the first payment of the run until it is paid, for 20 s. */
+/** Repeats the status of the first payment of the run until it is paid or, later in the run, refunded; for 20 s. */
 const awaitPaid = [
   "const query = 'version=2024-10-01&api_key=' + pm.variables.get('api_key')",
   "const url = pm.variables.get('base_url') + '/payments/status?' + query",
@@ -102,7 +102,7 @@ const awaitPaid = [
   "const statusRequest = { url: url + '&payment_details_id=' + pm.variables.get('paid_payment_id'), method: 'GET', header }",
   'const ask = (left) =>',
   '  pm.sendRequest(statusRequest, (error, response) => {',
-  `    const isPaid = !error && response.text().includes('"status":"paid"')`,
+  `    const isPaid = !error && /"status":"(paid|Refunded)"/.test(response.text())`,
   '    if (!isPaid && left > 0) setTimeout(() => ask(left - 1), 500)',
   '  })',
   'ask(40)',
