@@ -3,22 +3,28 @@ import { defineConfig } from 'vitest/config'
 
 // The tests of the whole system have a configuration of their own, test/system/vitest.config.ts.
 const exclude = ['node_modules/**', 'gen/**', '.payweave/**', 'test/system/**']
-// They leave nothing behind in their process, so many files take one after the other: most of the
-// time of a small file is the start of a process and the reading of what it imports.
-const together = [
-  'core',
-  'gateway',
-  'services',
-  'connectors',
-  'test/accounts',
-  'test/billing',
-  'test/edge',
-  'test/institution',
-  'test/ledger',
-  'test/payments',
-  'test/quotes',
-  'test/settlements',
-].map((folder) => `${folder}/**/*.test.ts`)
+// The others leave nothing behind in their process, so many files take one after the other: most of the time of a small file is the
+// start of a process and the reading of what it imports.
+const apart = [
+  // They change the environment, the clock, the timers or the tracing of their process, or the time limits of its tests.
+  'platform/rpc/call-stream/client',
+  'platform/rpc/call-stream/late-connection',
+  'platform/rpc/client/exchange',
+  'platform/telemetry/span-export',
+  'test/deploy/restore-drill',
+  'test/simulator/kill',
+  'test/simulator/process',
+  'test/simulator/receivers-memory',
+  // Their harness ends what it has started by hooks, which only the first file that reads it would have.
+  'test/client/*',
+  'test/sdk/*',
+  // They start many processes, and read little themselves.
+  'deploy/local/**/*',
+  'test/browser/*',
+  'test/delivery/*',
+  'test/money/*',
+  'test/rpc/*',
+].map((name) => `${name}.test.ts`)
 
 /** Both run at once. */
 function project(name: string, test: { include: string[]; exclude: string[]; isolate: boolean }) {
@@ -40,12 +46,12 @@ export default defineConfig({
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
     projects: [
-      project('apart', {
+      project('apart', { include: apart, exclude, isolate: true }),
+      project('together', {
         include: ['**/*.test.ts'],
-        exclude: [...exclude, ...together],
-        isolate: true,
+        exclude: [...exclude, ...apart],
+        isolate: false,
       }),
-      project('together', { include: together, exclude, isolate: false }),
     ],
   },
 })
