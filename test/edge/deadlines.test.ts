@@ -83,13 +83,18 @@ describe('a request', () => {
     expectLeft(upload?.leftMs, formMs)
   })
 
-  it.each(routes)('$name is a 504 when a service hangs', async ({ method, path }) => {
+  it.concurrent.each(routes)('$name is a 504 when a service hangs', async ({ method, path }) => {
     const hasty = { usualMs: 500, besideBillerMs: 500, answerMs: 0 }
-    edge = await startEdge({ routeTimeouts: hasty, billerTimeoutMs: 0, rpcTimeoutMs: 60_000 })
-    edge.seen.calls.before = () => new Promise(() => {})
-    const { status, body, headers } = await send(edge, method, path)
-    expect([status, body['code']]).toEqual([504, 504])
-    expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    const settings = { routeTimeouts: hasty, billerTimeoutMs: 0, rpcTimeoutMs: 60_000 }
+    const hanging = await startEdge(settings)
+    try {
+      hanging.seen.calls.before = () => new Promise(() => {})
+      const { status, body, headers } = await send(hanging, method, path)
+      expect([status, body['code']]).toEqual([504, 504])
+      expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    } finally {
+      await hanging.close()
+    }
   })
 })
 
