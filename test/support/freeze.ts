@@ -33,7 +33,8 @@ function standsStill(pid: number): boolean {
   const names = fs.existsSync(threads) ? fs.readdirSync(threads) : []
   return names.every((thread) => {
     try {
-      return /^State:\s*T/m.test(fs.readFileSync(`${threads}/${thread}/status`, 'utf8'))
+      // A process that has ended and whose parent stands still is not reaped.
+      return /^State:\s*[TZX]/m.test(fs.readFileSync(`${threads}/${thread}/status`, 'utf8'))
     } catch {
       // It ended after we had its name.
       return true

@@ -158,21 +158,32 @@ async function serve(
   try {
     const response = await untilAbort(next(request), request.signal)
     if (!response.stream) throw new Error('a stream was answered by a single message')
-    return { ...response, message: serveStream(response.message, call, log) }
+    return { ...response, message: serveStream(response.message, call, log, request.signal) }
   } catch (thrown) {
     throw log.failed(call, thrown)
   }
 }
 
-async function* serveStream<T>(source: AsyncIterable<T>, call: ServedCall, log: CallLog) {
+async function* serveStream<T>(
+  source: AsyncIterable<T>,
+  call: ServedCall,
+  log: CallLog,
+  signal: AbortSignal,
+) {
   try {
     yield* iterateWithContext(call, source)
+    // A handler that looks at its signal just ends.
+    if (signal.aborted && isDeadline(signal.reason)) throw signal.reason
   } catch (thrown) {
     throw log.failed(call, thrown)
   } finally {
     // Also when the caller stopped reading. A call that has failed is noted already and not noted again.
     log.answered(call)
   }
+}
+
+function isDeadline(reason: unknown): boolean {
+  return reason instanceof ConnectError && reason.code === Code.DeadlineExceeded
 }
 
 /** Passes on the messages that Connect decodes, and maps errors of decoding to errors of the caller. */
