@@ -1,6 +1,4 @@
 // The gateway's clients of the services, one connection pool for each process.
-import type { DescService } from '@bufbuild/protobuf'
-import type { Client } from '@connectrpc/connect'
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
@@ -11,7 +9,7 @@ import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import type { SettingsOf } from '#platform/config/config.ts'
 import type { Identity } from '#platform/rpc/auth/identity.ts'
-import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
+import { openPeer } from '#platform/rpc/client/client.ts'
 import { maxTimeoutMs } from '#platform/rpc/limits/limits.ts'
 
 // Requests share the answers about access, so these calls have the deadline of none of them: hedged after 300 ms, and this long in all.
@@ -19,31 +17,21 @@ const credentialTimeoutMs = 1_000
 
 /** Makes all clients, and what closes their connections. Every other call has the deadline of its request. */
 export function openClients(settings: SettingsOf<'gateway'>, identity: Identity) {
-  const payments = clientsOf('payments', settings.paymentsUrl, identity)
-  const accounts = clientsOf('accounts', settings.accountsUrl, identity)
-  const billing = clientsOf('billing', settings.billingUrl, identity)
-  const quotes = clientsOf('quotes', settings.quotesUrl, identity)
-  const institution = clientsOf('institution', settings.institutionUrl, identity)
-  const delivery = clientsOf('delivery', settings.deliveryUrl, identity)
+  const payments = openPeer('payments', settings.paymentsUrl, identity)
+  const accounts = openPeer('accounts', settings.accountsUrl, identity)
+  const billing = openPeer('billing', settings.billingUrl, identity)
+  const quotes = openPeer('quotes', settings.quotesUrl, identity)
+  const institution = openPeer('institution', settings.institutionUrl, identity)
+  const delivery = openPeer('delivery', settings.deliveryUrl, identity)
   return {
-    payments: payments.of(PaymentsService),
-    checkout: payments.of(CheckoutService),
+    payments: payments.of(PaymentsService, maxTimeoutMs),
+    checkout: payments.of(CheckoutService, maxTimeoutMs),
     access: accounts.of(AccessService, credentialTimeoutMs),
-    accounts: accounts.of(AccountsService),
-    billing: billing.of(BillingService),
-    quotes: quotes.of(QuotesService),
-    institution: institution.of(InstitutionService),
-    deliveries: delivery.of(MerchantDeliveryService),
+    accounts: accounts.of(AccountsService, maxTimeoutMs),
+    billing: billing.of(BillingService, maxTimeoutMs),
+    quotes: quotes.of(QuotesService, maxTimeoutMs),
+    institution: institution.of(InstitutionService, maxTimeoutMs),
+    deliveries: delivery.of(MerchantDeliveryService, maxTimeoutMs),
     closers: [payments, accounts, billing, quotes, institution, delivery],
-  }
-}
-
-function clientsOf(name: string, url: string, identity: Identity) {
-  const pool = createRpcPool(url, { audience: name, identity })
-  return {
-    name,
-    of: <S extends DescService>(service: S, timeoutMs = maxTimeoutMs): Client<S> =>
-      createRpcClient(service, { identity, timeoutMs, url, audience: name, pool }),
-    close: () => pool.close(),
   }
 }

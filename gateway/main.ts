@@ -11,7 +11,7 @@ import { runProcess } from '#platform/process/lifecycle.ts'
 import { openKeys } from '#platform/process/secrets.ts'
 import type { Identity } from '#platform/rpc/auth/identity.ts'
 import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
-import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
+import { openPeer } from '#platform/rpc/client/client.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { createMetrics } from '#platform/telemetry/metrics.ts'
 import { createAccess } from './access/auth.ts'
@@ -145,9 +145,7 @@ function serviceProbes(settings: GatewaySettings, identity: Identity): Record<st
   const probes: Record<string, Probe> = {}
   for (const [audience, url] of Object.entries(urls)) {
     if (url === undefined) continue
-    const pool = createRpcPool(url, { audience, identity })
-    const timeoutMs = probeTimeoutMs
-    const health = createRpcClient(Health, { identity, audience, url, timeoutMs, pool })
+    const health = openPeer(audience, url, identity).of(Health, probeTimeoutMs)
     probes[audience] = async () => {
       const { status } = await health.check({})
       return status === HealthCheckResponse_ServingStatus.SERVING

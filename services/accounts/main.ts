@@ -15,9 +15,8 @@ import { jetStreamMetric } from '#platform/events/stream-health.ts'
 import { runProcess } from '#platform/process/lifecycle.ts'
 import { openKeys } from '#platform/process/secrets.ts'
 import { serveService } from '#platform/process/service-ports.ts'
-import type { Identity } from '#platform/rpc/auth/identity.ts'
 import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
-import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/client/client.ts'
+import { openPeer } from '#platform/rpc/client/client.ts'
 import { createMetrics } from '#platform/telemetry/metrics.ts'
 import { accessService } from './access/api/access.ts'
 import { accountKeyFiles, accountSecrets } from './access/domain/credentials.ts'
@@ -31,26 +30,24 @@ import { startSettlements } from './ledger/settlements.ts'
 
 runProcess('accounts', async (stopping, log) => {
   const settings = readSettings('accounts')
-  const { secretsDir } = settings
   const metrics = createMetrics('accounts')
   const identity = processIdentity('accounts', settings, log)
-  const keys = openKeys({
-    dir: secretsDir,
-    names: [...accountKeyFiles, 'session.key'],
-    log,
-    metrics,
-  })
+  const names = [...accountKeyFiles, 'session.key'] as const
+  const keys = openKeys({ dir: settings.secretsDir, names, log, metrics })
   const secrets = accountSecrets(keys)
   const db = await openServiceDatabase({ service: 'accounts', settings, metrics, log, stopping })
   const nats = connectNats({ ...natsFrom(settings), name: 'accounts', log })
   jetStreamMetric(metrics, nats)
-  const others = connectOthers(settings, identity)
+  const delivery = openPeer('delivery', settings.deliveryUrl, identity)
+  const payments = openPeer('payments', settings.paymentsUrl, identity)
+  const backend = openPeer('simulator', settings.backendUrl, identity)
   const subjects = {
     [accessSubject]: { consumers: {} },
-    [onboardingSubject]: { consumers: { delivery: others.delivery } },
+    [onboardingSubject]: { consumers: { delivery: delivery.of(InboxService) } },
   }
   const outbox = startOutbox({ db, nats, subjects, log, metrics })
-  const settlements = startSettlements({ db, nats, payments: others.payments, log, metrics })
+  const settled = payments.of(SettlementService)
+  const settlements = startSettlements({ db, nats, payments: settled, log, metrics })
   const customers = startCustomers({
     db,
     log,
@@ -58,7 +55,7 @@ runProcess('accounts', async (stopping, log) => {
     secrets,
     sessionKeys: keys['session.key'],
     settings: customerSettings(settings),
-    backend: reviewBackend(others.reviews),
+    backend: reviewBackend(backend.of(ReviewService)),
     publishAccessChanged,
     notifyOutbox: outbox.notify,
   })
@@ -94,29 +91,13 @@ runProcess('accounts', async (stopping, log) => {
       { name: 'settlements', close: () => settlements.close() },
       { name: 'keys', close: () => operatorKeys.close() },
       { name: 'outbox', close: () => outbox.close() },
-      { name: 'clients', close: () => others.close() },
+      delivery,
+      payments,
+      backend,
       { name: 'nats', close: () => nats.close() },
     ],
   })
 })
-
-/** Clients of the other processes; nothing connects before the first call. */
-function connectOthers(settings: SettingsOf<'accounts'>, identity: Identity) {
-  const pools: RpcPool[] = []
-  const at = (url: string, audience: string) => {
-    const pool = createRpcPool(url, { audience, identity })
-    pools.push(pool)
-    return { url, audience, identity, pool }
-  }
-  return {
-    delivery: createRpcClient(InboxService, at(settings.deliveryUrl, 'delivery')),
-    payments: createRpcClient(SettlementService, at(settings.paymentsUrl, 'payments')),
-    reviews: createRpcClient(ReviewService, at(settings.backendUrl, 'simulator')),
-    async close() {
-      await Promise.all(pools.map((pool) => pool.close()))
-    },
-  }
-}
 
 function customerSettings(settings: SettingsOf<'accounts'>): CustomerSettings {
   const { sessionTtlS, challengeTtlS, userLimits, deliveryAllowLoopback } = settings

@@ -11,7 +11,7 @@ import { runProcess } from '#platform/process/lifecycle.ts'
 import { openKeys } from '#platform/process/secrets.ts'
 import { serveService } from '#platform/process/service-ports.ts'
 import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
-import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
+import { openPeer } from '#platform/rpc/client/client.ts'
 import { createMetrics } from '#platform/telemetry/metrics.ts'
 import { billingService } from './api/billing.ts'
 import { catalogueService } from './api/catalogue.ts'
@@ -28,41 +28,20 @@ runProcess('billing', async (stopping, log) => {
   const identity = processIdentity('billing', settings, log)
   const keys = openKeys({ dir: secretsDir, names: ['link.key'], log, metrics })
   const db = await openServiceDatabase({ service: 'billing', settings, metrics, log, stopping })
-  const accounts = createRpcPool(settings.accountsUrl, { audience: 'accounts', identity })
-  const backend = createRpcPool(settings.backendUrl, { audience: 'simulator', identity })
+  const accounts = openPeer('accounts', settings.accountsUrl, identity)
+  const backend = openPeer('simulator', settings.backendUrl, identity)
   const billerTimeoutMs = settings.billerTimeoutS * 1_000
   const engine = startBilling({
     db,
     log,
     metrics,
     linkKeys: keys['link.key'],
-    ledger: ledgerOver(
-      createRpcClient(LedgerService, {
-        url: settings.accountsUrl,
-        audience: 'accounts',
-        identity,
-        pool: accounts,
-        timeoutMs: ledgerTimeoutMs(billerTimeoutMs),
-      }),
-    ),
-    billers: billersOver(
-      createRpcClient(BillerService, {
-        url: settings.backendUrl,
-        audience: 'simulator',
-        identity,
-        pool: backend,
-      }),
-      billerTimeoutMs,
-    ),
+    ledger: ledgerOver(accounts.of(LedgerService, ledgerTimeoutMs(billerTimeoutMs))),
+    billers: billersOver(backend.of(BillerService), billerTimeoutMs),
     billerTimeoutMs,
     enquiryScheduleS: settings.enquiryScheduleS,
   })
-  const operatorKeys = startProcessKeys({
-    db,
-    files: keys,
-    log,
-    dependants: linkDependants(db),
-  })
+  const operatorKeys = startProcessKeys({ db, files: keys, log, dependants: linkDependants(db) })
   const { billing, catalogue } = engine
   return await serveService({
     settings,
@@ -80,8 +59,8 @@ runProcess('billing', async (stopping, log) => {
     parts: [
       { name: 'workers', close: () => engine.close() },
       { name: 'keys', close: () => operatorKeys.close() },
-      { name: 'accounts', close: () => accounts.close() },
-      { name: 'backend', close: () => backend.close() },
+      accounts,
+      backend,
     ],
   })
 })

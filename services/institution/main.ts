@@ -6,7 +6,7 @@ import { TransferService } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
 import { TransferReportService } from '#gen/payweave/institution/v1/transfer_report_pb.js'
 import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
-import { readSettings, type SettingsOf } from '#platform/config/config.ts'
+import { readSettings } from '#platform/config/config.ts'
 import { openServiceDatabase } from '#platform/db/service-database.ts'
 import { natsFrom } from '#platform/events/nats/access.ts'
 import { connectNats } from '#platform/events/nats/nats.ts'
@@ -14,15 +14,13 @@ import { startOutbox } from '#platform/events/outbox.ts'
 import { jetStreamMetric } from '#platform/events/stream-health.ts'
 import { runProcess } from '#platform/process/lifecycle.ts'
 import { serveService } from '#platform/process/service-ports.ts'
-import type { Identity } from '#platform/rpc/auth/identity.ts'
 import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
-import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/client/client.ts'
+import { openPeer } from '#platform/rpc/client/client.ts'
 import { createMetrics } from '#platform/telemetry/metrics.ts'
 import { transactionSubject } from './api/events.ts'
 import { transferReportService } from './api/reports.ts'
 import { institutionService } from './api/transactions.ts'
 import { startInstitution } from './engine.ts'
-import type { Peers } from './ports/peers.ts'
 
 // A lease outlasts every call that is made under it, one after the other.
 const leaseMs = 30_000
@@ -37,7 +35,9 @@ runProcess('institution', async (stopping, log) => {
   const db = await openServiceDatabase({ service: 'institution', settings, metrics, log, stopping })
   const nats = connectNats({ ...natsFrom(settings), name: 'institution', log })
   jetStreamMetric(metrics, nats)
-  const others = connectOthers(settings, identity)
+  const accounts = openPeer('accounts', settings.accountsUrl, identity)
+  const quotes = openPeer('quotes', settings.quotesUrl, identity)
+  const backend = openPeer('simulator', settings.backendUrl, identity)
   const subjects = { [transactionSubject]: { consumers: {} } }
   const outbox = startOutbox({ db, nats, subjects, log, metrics })
   const engine = startInstitution({
@@ -50,7 +50,13 @@ runProcess('institution', async (stopping, log) => {
       leaseMs,
       patienceMs,
     },
-    peers: others.peers,
+    peers: {
+      access: accounts.of(AccessService, peerTimeoutMs),
+      accounts: accounts.of(AccountsService, peerTimeoutMs),
+      movements: accounts.of(MovementService, peerTimeoutMs),
+      quotes: quotes.of(QuotesService, peerTimeoutMs),
+      transfers: backend.of(TransferService, peerTimeoutMs),
+    },
     notifyOutbox: outbox.notify,
   })
   const { institution } = engine
@@ -70,32 +76,10 @@ runProcess('institution', async (stopping, log) => {
     parts: [
       { name: 'worker', close: () => engine.close() },
       { name: 'outbox', close: () => outbox.close() },
-      { name: 'clients', close: () => others.close() },
+      accounts,
+      quotes,
+      backend,
       { name: 'nats', close: () => nats.close() },
     ],
   })
 })
-
-/** Clients of the other processes; nothing connects before the first call. */
-function connectOthers(settings: SettingsOf<'institution'>, identity: Identity) {
-  const pools: RpcPool[] = []
-  const at = (url: string, audience: string) => {
-    const pool = createRpcPool(url, { audience, identity })
-    pools.push(pool)
-    return { url, audience, identity, pool, timeoutMs: peerTimeoutMs }
-  }
-  const accounts = at(settings.accountsUrl, 'accounts')
-  const peers: Peers = {
-    access: createRpcClient(AccessService, accounts),
-    accounts: createRpcClient(AccountsService, accounts),
-    movements: createRpcClient(MovementService, accounts),
-    quotes: createRpcClient(QuotesService, at(settings.quotesUrl, 'quotes')),
-    transfers: createRpcClient(TransferService, at(settings.backendUrl, 'simulator')),
-  }
-  return {
-    peers,
-    async close() {
-      await Promise.all(pools.map((pool) => pool.close()))
-    },
-  }
-}

@@ -19,9 +19,8 @@ import { startProcessKeys } from '#platform/keys/key-service.ts'
 import { runProcess } from '#platform/process/lifecycle.ts'
 import { openKeys } from '#platform/process/secrets.ts'
 import { serveService } from '#platform/process/service-ports.ts'
-import type { Identity } from '#platform/rpc/auth/identity.ts'
 import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
-import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/client/client.ts'
+import { openPeer } from '#platform/rpc/client/client.ts'
 import { createMetrics } from '#platform/telemetry/metrics.ts'
 import { checkoutService } from './api/checkout.ts'
 import { paymentSubjects } from './api/events.ts'
@@ -43,30 +42,22 @@ runProcess('payments', async (stopping, log) => {
   const db = await openServiceDatabase({ service: 'payments', settings, metrics, log, stopping })
   const nats = connectNats({ ...natsFrom(settings), name: 'payments', log })
   jetStreamMetric(metrics, nats)
-  const others = connectOthers(settings, identity)
-  const outbox = startOutbox({
-    db,
-    nats,
-    subjects: paymentSubjects(others),
-    log,
-    metrics,
-  })
+  const accounts = openPeer('accounts', settings.accountsUrl, identity)
+  const delivery = openPeer('delivery', settings.deliveryUrl, identity)
+  const backend = openPeer('simulator', settings.backendUrl, identity)
+  const consumers = { ledger: accounts.of(InboxService), delivery: delivery.of(InboxService) }
+  const outbox = startOutbox({ db, nats, subjects: paymentSubjects(consumers), log, metrics })
   const engine = startPayments({
     db,
     log,
     metrics,
     linkKeys: keys['link.key'],
     settings: paymentSettings(settings),
-    findMerchant: merchantFinder(others.accounts),
-    backend: others.backend,
+    findMerchant: merchantFinder(accounts.of(AccessService)),
+    backend: backendPort(backend.of(ChargeService), backend.of(PayoutService)),
     publishEvent: outbox.publish,
   })
-  const operatorKeys = startProcessKeys({
-    db,
-    files: keys,
-    log,
-    dependants: linkDependants(db),
-  })
+  const operatorKeys = startProcessKeys({ db, files: keys, log, dependants: linkDependants(db) })
   const { payments, checkouts } = engine
   return await serveService({
     settings,
@@ -96,7 +87,9 @@ runProcess('payments', async (stopping, log) => {
       { name: 'workers', close: () => engine.close() },
       { name: 'keys', close: () => operatorKeys.close() },
       { name: 'outbox', close: () => outbox.close() },
-      { name: 'clients', close: () => others.close() },
+      accounts,
+      delivery,
+      backend,
       { name: 'nats', close: () => nats.close() },
     ],
   })
@@ -113,29 +106,5 @@ function paymentSettings(settings: SettingsOf<'payments'>): PaymentSettings {
     },
     allowLoopback: settings.deliveryAllowLoopback,
     publicBaseUrl: settings.publicBaseUrl,
-  }
-}
-
-/** Clients of the other processes; nothing connects before the first call. */
-function connectOthers(settings: SettingsOf<'payments'>, identity: Identity) {
-  const pools: RpcPool[] = []
-  const at = (url: string, audience: string) => {
-    const pool = createRpcPool(url, { audience, identity })
-    pools.push(pool)
-    return { url, audience, identity, pool }
-  }
-  const backend = at(settings.backendUrl, 'simulator')
-  const accounts = at(settings.accountsUrl, 'accounts')
-  return {
-    accounts: createRpcClient(AccessService, accounts),
-    ledger: createRpcClient(InboxService, accounts),
-    delivery: createRpcClient(InboxService, at(settings.deliveryUrl, 'delivery')),
-    backend: backendPort(
-      createRpcClient(ChargeService, backend),
-      createRpcClient(PayoutService, backend),
-    ),
-    async close() {
-      await Promise.all(pools.map((pool) => pool.close()))
-    },
   }
 }

@@ -9,7 +9,7 @@ import { startRetention } from '#platform/events/retention.ts'
 import { runProcess } from '#platform/process/lifecycle.ts'
 import { serveService } from '#platform/process/service-ports.ts'
 import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
-import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
+import { openPeer } from '#platform/rpc/client/client.ts'
 import { createMetrics } from '#platform/telemetry/metrics.ts'
 import { quotesService } from './api/quotes.ts'
 import { quoteMetrics } from './metrics.ts'
@@ -25,7 +25,6 @@ const accountsTimeoutMs = 4_000
 
 runProcess('quotes', async (stopping, log) => {
   const settings = readSettings('quotes')
-  const { accountsUrl, backendUrl } = settings
   const registry = createMetrics('quotes')
   const identity = processIdentity('quotes', settings, log)
   const db = await openServiceDatabase({
@@ -35,31 +34,18 @@ runProcess('quotes', async (stopping, log) => {
     log,
     stopping,
   })
-  const accountsPool = createRpcPool(accountsUrl, { audience: 'accounts', identity })
-  const backendPool = createRpcPool(backendUrl, { audience: 'simulator', identity })
-  const toAccounts = {
-    identity,
-    timeoutMs: accountsTimeoutMs,
-    url: accountsUrl,
-    audience: 'accounts',
-    pool: accountsPool,
-  }
-  const toBackend = {
-    identity,
-    url: backendUrl,
-    audience: 'simulator',
-    pool: backendPool,
-  }
+  const accounts = openPeer('accounts', settings.accountsUrl, identity)
+  const backend = openPeer('simulator', settings.backendUrl, identity)
   const metrics = quoteMetrics(registry, () => countReserved(db))
   const quotes: Quotes = {
     db,
     metrics,
     accounts: accountsPort(
-      createRpcClient(AccountsService, toAccounts),
-      createRpcClient(MovementService, toAccounts),
+      accounts.of(AccountsService, accountsTimeoutMs),
+      accounts.of(MovementService, accountsTimeoutMs),
     ),
     findRate: rateFinder({
-      source: rateSource(createRpcClient(RateService, toBackend)),
+      source: rateSource(backend.of(RateService)),
       maxAgeS: settings.rateMaxAgeS,
       log,
       onAsked: metrics.asked,
@@ -76,10 +62,6 @@ runProcess('quotes', async (stopping, log) => {
     stopping,
     services: [QuotesService],
     routes: (router) => router.service(QuotesService, quotesService(quotes)),
-    parts: [
-      { name: 'accounts', close: () => accountsPool.close() },
-      { name: 'backend', close: () => backendPool.close() },
-      { name: 'retention', close: () => retention.close() },
-    ],
+    parts: [accounts, backend, { name: 'retention', close: () => retention.close() }],
   })
 })

@@ -91,6 +91,31 @@ export function createRpcClient<S extends DescService>(
   return createClient(service, transportOf(pool, options))
 }
 
+/** A process that this one calls, whose clients share a pool. */
+export interface Peer {
+  /** Its name, which tokens are for. */
+  name: string
+  /** A client of one of its services, as `createRpcClient` makes it. */
+  of<S extends DescService>(service: S, timeoutMs?: number): Client<S>
+  /** Resolves after the calls in flight; later calls fail. */
+  close(): Promise<void>
+}
+
+/** Makes the pool of a peer; opens no connection before the first call. Throws a TypeError for a bad URL. */
+export function openPeer(
+  name: string,
+  url: string,
+  identity: Pick<Identity, 'authorization' | 'tls'>,
+): Peer {
+  const pool = createRpcPool(url, { audience: name, identity })
+  return {
+    name,
+    of: (service, timeoutMs = defaultTimeoutMs) =>
+      createRpcClient(service, { url, audience: name, identity, pool, timeoutMs }),
+    close: () => pool.close(),
+  }
+}
+
 const projectKey = createContextKey<string | undefined>(undefined, { description: 'project' })
 
 /** Options of a call that is made for one project only: the callee refuses any other with PERMISSION_DENIED. */
