@@ -110,6 +110,14 @@ it('tests wait by the one eventually', () => {
   expect(offenders(others, (path) => waits.test(read(path)))).toEqual([])
 })
 
+it('helpers of tests that share a process have no hooks of a file, which only the first file would have', () => {
+  const helpers = files.filter(
+    (path) => !path.endsWith('.test.ts') && !/^test\/(client|sdk)\//.test(path),
+  )
+  const hooks = /^(before|after)(All|Each)\(/m
+  expect(offenders(helpers, (path) => hooks.test(read(path)))).toEqual([])
+})
+
 it('nothing is left to do, silenced or exported by default', () => {
   const traces = /\b(TODO|FIXME)\b|@ts-(ignore|nocheck)|\b(it|test|describe)\.(only|skip|todo)\(/
   const own = join('test', 'tidy', 'tree.test.ts')
