@@ -16,6 +16,7 @@ import { createMetrics } from '#platform/telemetry/metrics.ts'
 import { newTraceparent } from '#platform/telemetry/spans.ts'
 import { type Clients, openClients } from './clients.ts'
 import { createConsole } from './http/app.ts'
+import { watchParts } from './parts/reader.ts'
 import { signInKeyFile } from './sign-in/local-key.ts'
 import { type LocalProviderOptions, localIssuerPath } from './sign-in/local-provider.ts'
 import { openOidc } from './sign-in/oidc.ts'
@@ -38,6 +39,7 @@ runProcess('console', async (stopping, log) => {
   const clients = openClients(settings, identity, (activity) => insertActivity(db, activity))
   const redirectUrl = `${consoleUrl}${callbackPath}`
   const local = oidcIssuer === undefined ? localProvider(settings, clients, redirectUrl) : undefined
+  const parts = watchParts(settings.metricsUrls, log)
   const app = await createConsole({
     environment: settings.payweaveEnv,
     consoleUrl,
@@ -45,6 +47,7 @@ runProcess('console', async (stopping, log) => {
     limits: { idleS: settings.consoleIdleS, lifetimeS: settings.consoleSessionS },
     db,
     clients,
+    parts,
     oidc: openOidc({
       issuer: oidcIssuer ?? `${consoleUrl}${localIssuerPath}`,
       clientId: settings.oidcClientId,
@@ -67,6 +70,7 @@ runProcess('console', async (stopping, log) => {
   return [
     { name: 'pages', close: () => app.close() },
     { name: 'retention', close: () => retention.close() },
+    { name: 'parts', close: () => parts.close() },
     ...clients.closers,
     { name: 'database', close: () => db.close() },
     { name: 'admin', close: () => admin.close() },

@@ -7,6 +7,7 @@ import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Clients } from '../clients.ts'
 import { assets, sendPage } from '../pages/render.ts'
+import type { Parts } from '../parts/reader.ts'
 import { registerAccess } from '../routes/access.ts'
 import { registerAudit } from '../routes/audit.ts'
 import { registerBalances } from '../routes/balances.ts'
@@ -18,6 +19,7 @@ import { registerDevelopers } from '../routes/developers.ts'
 import { registerHome } from '../routes/home.ts'
 import { registerInbox } from '../routes/inbox.ts'
 import { registerLedger } from '../routes/ledger.ts'
+import { registerNow } from '../routes/now.ts'
 import { registerOnboarding } from '../routes/onboarding.ts'
 import { registerOverview } from '../routes/overview.ts'
 import { registerPayment } from '../routes/payment.ts'
@@ -51,6 +53,7 @@ export type ConsoleOptions = {
   limits: SessionLimits
   db: Database
   clients: Clients
+  parts: Parts
   oidc: Oidc
   /** The built-in provider; undefined: the one of the settings. */
   local: LocalProviderOptions | undefined
@@ -109,6 +112,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   await registerBranding(app, { worker, clients })
   registerBalances(app, { worker, clients })
   registerBills(app, { worker, clients })
+  registerNow(app, { worker, parts: options.parts })
   registerInbox(app, { worker, clients })
   registerOnboarding(app, { worker, clients })
   registerStuck(app, { worker, clients })

@@ -1,6 +1,7 @@
 // What surrounds each page: who is signed in, where they are, and where they may go.
 import {
   formatMembership,
+  isOfStaff,
   type Membership,
   mayCall,
   type PersonsRpc,
@@ -30,7 +31,8 @@ export function mayOf({ memberships }: Session, projectId: string | undefined): 
 /** One link of the navigation. */
 export type NavigationLink = { label: string; href: string; isCurrent: boolean }
 
-type Place = { label: string; path: string; needs: PersonsRpc }
+/** A page, and the RPC whose callers it is for; `staff`: what it shows is no RPC. */
+type Place = { label: string; path: string; needs: PersonsRpc | 'staff' }
 
 /** Pages of one project, below `/projects/<id>`. */
 const projectPlaces: Place[] = [
@@ -74,6 +76,7 @@ const projectPlaces: Place[] = [
 
 /** Pages of the staff. */
 const staffPlaces: Place[] = [
+  { label: 'Now', path: 'now', needs: 'staff' },
   { label: 'Inbox', path: 'inbox', needs: 'payweave.billing.v1.CatalogueService/ListReviews' },
   {
     label: 'Stuck',
@@ -101,7 +104,8 @@ export function navigationOf({ session, project, path }: Shell): NavigationLink[
     const may = mayOf(session, projectId)
     return ({ label, path: below, needs }: Place) => {
       const href = `${base}/${below}`
-      return may(needs) ? [{ label, href, isCurrent: path.startsWith(href) }] : []
+      const isFor = needs === 'staff' ? isOfStaff(session.memberships) : may(needs)
+      return isFor ? [{ label, href, isCurrent: path.startsWith(href) }] : []
     }
   }
   const ofProject =

@@ -1,6 +1,6 @@
 // What pages are built from: facts, tables, forms and filters, as data that the templates of the same names render.
 import type { timestampDate } from '@bufbuild/protobuf/wkt'
-import type { Chart } from './chart/chart.ts'
+import type { Chart, Trend } from './chart/chart.ts'
 import { choices } from './words.ts'
 
 /** A time, or none. */
@@ -13,7 +13,7 @@ export type Cell =
   | { at: Time }
   | { forms: Form[] }
   | { image: string; alt: string }
-  | { chart: Chart }
+  | { trend: Trend }
 
 /** A plain text. */
 export function text(value: string | number | bigint): Cell {
@@ -83,6 +83,8 @@ export type Section = {
   heading?: string | undefined
   note?: string | undefined
   warning?: string | undefined
+  /** A text as it is, such as a file. */
+  source?: string | undefined
   facts?: [name: string, value: Cell][] | undefined
   filters?: Filters | undefined
   chart?: Chart | undefined

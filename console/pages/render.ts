@@ -6,7 +6,7 @@ import { Eta } from 'eta'
 import type { FastifyReply } from 'fastify'
 import { navigationOf, roleWords } from '../http/shell.ts'
 import type { Page } from './blocks.ts'
-import { rectanglesOf } from './chart/chart.ts'
+import { areaOf, rectanglesOf } from './chart/chart.ts'
 import { timeOf, toneOf } from './words.ts'
 
 const eta = new Eta({ views: import.meta.dirname, cache: true, autoTrim: false })
@@ -26,7 +26,7 @@ function asset(file: string, type: string): Asset {
   return { path: `/assets/${version}/${file}`, type, content }
 }
 
-const words = { timeOf, toneOf, rectanglesOf }
+const words = { timeOf, toneOf, rectanglesOf, areaOf }
 
 /** A part of a page, for a stream that renews it. */
 export function renderPart(template: string, data: Record<string, unknown>): string {

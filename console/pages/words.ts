@@ -45,9 +45,37 @@ export function choices(names: Readonly<Record<number, string>>) {
 type Tone = 'good' | 'bad' | 'busy' | 'plain'
 
 const tones: Readonly<Record<Exclude<Tone, 'plain'>, readonly string[]>> = {
-  good: ['paid', 'success', 'delivered', 'completed', 'done', 'breaker closed', 'active', 'posted'],
-  bad: ['failed', 'exhausted', 'blocked', 'gone', 'expired', 'breaker open', 'revoked'],
-  busy: ['pending', 'sending', 'processing', 'partially paid', 'running', 'breaker half open'],
+  good: [
+    'paid',
+    'success',
+    'delivered',
+    'completed',
+    'done',
+    'breaker closed',
+    'active',
+    'posted',
+    'ready',
+  ],
+  bad: [
+    'failed',
+    'exhausted',
+    'blocked',
+    'gone',
+    'expired',
+    'breaker open',
+    'revoked',
+    'not ready',
+    'page',
+  ],
+  busy: [
+    'pending',
+    'sending',
+    'processing',
+    'partially paid',
+    'running',
+    'breaker half open',
+    'ticket',
+  ],
 }
 
 /** How a state is coloured, beside its word. */

@@ -123,6 +123,24 @@ export const allProcesses: ProcessName[] = [...serving, 'stream-controller', 'mi
 /** Defaults of a setting that must be given in every environment. */
 export const required: Defaults = { local: undefined, sandbox: undefined, production: undefined }
 
+/** Ports for operators of all parts: locally those of the block of ports, elsewhere 8081 of each but the simulator. */
+export const metricsUrls: Defaults = {
+  local: ({ portBase }) =>
+    serving.map((part) => `${part}=http://127.0.0.1:${adminPort(part, portBase)}`).join(),
+  sandbox: hostedMetricsUrls(),
+  production: hostedMetricsUrls(),
+}
+
+function hostedMetricsUrls(): string {
+  const parts = serving.filter((part) => part !== 'simulator')
+  return parts.map((part) => `${part}=http://${part}:8081`).join()
+}
+
+/** Local port for operators of a process. */
+export function adminPort(process: ProcessName, portBase: number): number {
+  return portBase + 10 + placeOf(process)
+}
+
 /** The default URL of a service: locally its place in the block of ports, elsewhere the service's own name. */
 export function serviceUrl(service: ServingProcess): Defaults {
   const hosted = ({ rpcScheme }: Facts) => `${rpcScheme}://${service}:8080`
@@ -151,7 +169,7 @@ export function consolePort({ portBase, gatewayPort }: Pick<Facts, 'portBase' | 
 }
 
 /** Place of a process in the block of ports; 0 for the processes that serve nothing. */
-export function placeOf(process: ProcessName): number {
+function placeOf(process: ProcessName): number {
   if (process === 'stream-controller') return simulatorPublicPlace
   return process === 'migrate' || process === 'launcher' ? 0 : portPlaces[process]
 }

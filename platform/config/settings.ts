@@ -1,6 +1,6 @@
 // The one table of settings: source of validation, the redacted print and the docs.
 
-import { consolePort, setting } from './setting.ts'
+import { consolePort, metricsUrls, setting } from './setting.ts'
 import {
   baseUrl,
   feeSchedule,
@@ -9,6 +9,7 @@ import {
   integer,
   networks,
   optional,
+  partOrigins,
   path,
   plainText,
   schedule,
@@ -144,6 +145,13 @@ const people = {
       production: undefined,
     },
     meaning: 'Address at which people reach the console; the identity provider leads back to it.',
+  }),
+  METRICS_URLS: setting({
+    for: ['console'],
+    reader: partOrigins,
+    default: metricsUrls,
+    meaning:
+      'Ports for operators of the parts that the page Now of the console shows. A name stands for all of its addresses.',
   }),
   OIDC_ISSUER: setting({
     for: ['console'],

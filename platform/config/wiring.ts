@@ -1,10 +1,10 @@
 // The settings that connect processes with each other: ports, addresses, stores, and how they authenticate.
 import { logLevels } from '../telemetry/log.ts'
 import {
+  adminPort,
   allProcesses,
   brokerUsers,
   environments,
-  placeOf,
   portOf,
   required,
   serviceUrl,
@@ -73,7 +73,7 @@ export const wiring = {
     for: [...serving, 'stream-controller'],
     reader: integer(0, 65_535),
     default: {
-      local: ({ process, portBase }) => String(portBase + 10 + placeOf(process)),
+      local: ({ process, portBase }) => String(adminPort(process, portBase)),
       sandbox: '8081',
       production: '8081',
     },

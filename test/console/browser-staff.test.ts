@@ -3,6 +3,8 @@ import { it } from 'vitest'
 import { describeInTab, expectSoundPage, type Tab } from './tab.ts'
 
 const pages = {
+  now: () => '/now',
+  'a runbook': () => '/now/runbooks/part-down',
   'the projects': () => '/',
   'the inbox': () => '/inbox',
   'a new customer': ({ harness: { peers } }: Tab) => `/inbox/onboardings/${peers.staff.reviewId}`,

@@ -17,7 +17,7 @@ const maxBytes = 60 * 1024
 const assetBytes = Object.values(assets).reduce((sum, { content }) => sum + content.length, 0)
 
 const ofProject = ['', 'payments', 'pushes', 'receivers', 'balances', 'bills', 'access']
-const ofStaff = ['', 'inbox', 'stuck', 'dead-letters', 'audit']
+const ofStaff = ['', 'now', 'inbox', 'stuck', 'dead-letters', 'audit']
 
 it.each([...ofProject.map((place) => `project ${place}`), ...ofStaff])(
   'the page %j weighs less than 60 KB when its lists are full',

@@ -27,12 +27,14 @@ import { serveRpc } from '#platform/rpc/server/server.ts'
 import { createTestClock } from '#platform/testing/clock.ts'
 import { openClients } from '../../console/clients.ts'
 import { createConsole } from '../../console/http/app.ts'
+import { watchParts } from '../../console/parts/reader.ts'
 import { signInLink } from '../../console/sign-in/local-key.ts'
 import { localIssuerPath } from '../../console/sign-in/local-provider.ts'
 import { openOidc } from '../../console/sign-in/oidc.ts'
 import { callbackPath } from '../../console/sign-in/routes.ts'
 import { insertActivity } from '../../console/store/activity-store.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
+import { servePart } from './parts.ts'
 import { newPeers } from './peers.ts'
 import type { Texts } from './rows.ts'
 
@@ -101,6 +103,14 @@ export async function startHarness(texts?: Texts) {
   )
   const urls = { accountsUrl, paymentsUrl, billingUrl, deliveryUrl }
   const clients = openClients(urls, identityOf('console'), (one) => insertActivity(db, one))
+  const part = await servePart()
+  const parts = watchParts(
+    [
+      { part: 'payments', url: part.url },
+      { part: 'quotes', url: 'http://127.0.0.1:1' },
+    ],
+    silentLog,
+  )
   const port = await freePort()
   const consoleUrl = `http://${host}:${port}`
   const redirectUrl = `${consoleUrl}${callbackPath}`
@@ -112,6 +122,7 @@ export async function startHarness(texts?: Texts) {
     readerLimits: { stalledMs: 3_000, maxMs: 60_000 },
     db,
     clients,
+    parts,
     oidc: openOidc({
       issuer: `${consoleUrl}${localIssuerPath}`,
       clientId,
@@ -145,6 +156,8 @@ export async function startHarness(texts?: Texts) {
     peers,
     identityOf,
     urls,
+    part,
+    parts,
     /** The connections of the console, as it sees them. */
     sockets: () => [...sockets],
     browse: () => newBrowser(consoleUrl),
@@ -157,6 +170,8 @@ export async function startHarness(texts?: Texts) {
     },
     async close() {
       await app.close()
+      await parts.close()
+      part.close()
       await Promise.all(clients.closers.map((one) => one.close()))
       await Promise.all(servers.map((server) => server.close()))
       await database.drop()

@@ -35,6 +35,8 @@ function everyPage(): string[] {
     `${base}/bills`,
     `${base}/bills?state=success`,
     `${base}/bills/${bill.transactionId}`,
+    '/now',
+    '/now/runbooks/jetstream-down',
     '/inbox',
     `/inbox/onboardings/${staff.reviewId}`,
     '/stuck',
@@ -96,6 +98,29 @@ it('the first page of a project counts today, draws the day and shows what waits
   expect(plain).toContain('Money held')
   expect(plain).toContain('100.00 USD')
   expect(text).not.toContain('Every receiver takes its pushes')
+})
+
+it('Now shows what is wrong with the parts, what waits, and alerts with their runbooks', async () => {
+  const { part, parts } = harness
+  await parts.read()
+  const { text } = await browser.get('/now')
+  const plain = text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
+  expect(plain).toMatch(/PayweaveLedgerBroken page payments .* ledger-broken/)
+  expect(plain).toMatch(/PayweavePartDown pending quotes .* part-down/)
+  expect(plain).toContain(`payments ${new URL(part.url).host} not ready not ready: broker`)
+  expect(plain).toContain('100 MiB 21 ms')
+  expect(plain).toContain('quotes 127.0.0.1:1 not ready does not answer')
+  expect(plain).toContain('Calls of payments to the back end 41')
+  expect((await browser.get('/now/runbooks/ledger-broken')).text).toContain('## Diagnosis')
+  for (const name of ['backup', '..%2fcontribute', 'ledger-broken.md']) {
+    expect((await browser.get(`/now/runbooks/${name}`)).status).toBe(404)
+  }
+  part.ready = { status: 'ready', parts: {} }
+  part.metrics = part.metrics.filter((line) => !line.includes('findings'))
+  await parts.read()
+  const later = (await browser.get('/now')).text
+  expect(later).not.toContain('not ready: broker')
+  expect(later).not.toContain('PayweaveLedgerBroken')
 })
 
 it('a file of a new customer is a picture in the page or a download, and can run nothing', async () => {

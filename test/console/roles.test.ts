@@ -140,6 +140,8 @@ it('pages of the staff are for no merchant', async () => {
     const profile = `/inbox/onboardings/${harness.peers.staff.reviewId}`
     const file = `${profile}/files/${harness.peers.staff.pictureId}`
     for (const path of [
+      '/now',
+      '/now/runbooks/part-down',
       '/inbox',
       profile,
       file,

@@ -34,6 +34,7 @@ for (const [name, path] of [
   ['replay', `${base}/pushes/replays/${job.jobId}`],
   ['developers', `${base}/developers`],
   ['branding', `${base}/branding`],
+  ['now', '/now'],
   ['inbox', '/inbox'],
   ['ledger', `/ledger?project=${staff.projectId}&id=${staff.transferId}`],
   ['audit', '/audit'],

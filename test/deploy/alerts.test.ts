@@ -5,6 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { schemaOwners } from '#platform/db/schemas.ts'
+import { backlogs, rules as shown } from '../../console/parts/rules.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { ofKind, render } from './kustomize.ts'
 import { programOrSkip } from './program.ts'
@@ -12,6 +13,7 @@ import { programOrSkip } from './program.ts'
 type Rule = {
   alert: string
   expr: string
+  for: string
   labels: { severity: string }
   annotations: { summary: string; runbook: string }
 }
@@ -33,6 +35,7 @@ const dashboard = ofKind(manifests, 'ConfigMap').find(
 const panels = (JSON.parse(dashboard?.['data']['payweave.json'] ?? '{}') as { panels: Panel[] })
   .panels
 const queries = [
+  ...backlogs.map(({ label, metric }) => ({ of: label, expr: metric })),
   ...rules.map(({ alert, expr }) => ({ of: alert, expr })),
   ...panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ of: title, expr }))),
 ]
@@ -42,7 +45,7 @@ afterAll(() => fs.rmSync(folder, { recursive: true }))
 /** The names of the metrics that our code makes, as its sources say them; `${service}` stands for any service. */
 function ownMetrics(): RegExp[] {
   const names = "name: .payweave_[a-z_]*(\\$\\{service\\}[a-z_]+)?|'payweave_[a-z_]+'"
-  const text = execFileSync('git', ['grep', '-hoE', names, '--', '*.ts', ':!test'], {
+  const text = execFileSync('git', ['grep', '-hoE', names, '--', '*.ts', ':!test', ':!console'], {
     cwd: root,
     encoding: 'utf8',
   })
@@ -50,6 +53,60 @@ function ownMetrics(): RegExp[] {
     (name) => new RegExp(`^${name.replace('${service}', `(${schemaOwners.join('|')})`)}$`),
   )
 }
+
+/** Conditions that need rates, shares, the series of Prometheus itself or another exporter. */
+const forPrometheusAlone = [
+  'PayweavePartsNotScraped',
+  'PayweaveConsoleDown',
+  'PayweaveRequestsFail',
+  'PayweaveRequestsSlow',
+  'PayweaveCallsFail',
+  'PayweaveIntakeRepeats',
+  'PayweaveRatesStale',
+  'PayweaveFxRoundingFalls',
+  'PayweaveFxRoundingGrows',
+  'PayweavePushesLate',
+  'PayweavePushesGivenUp',
+  'PayweavePushesBlocked',
+  'PayweaveCertificateExpires',
+  'PayweaveKeysDiffer',
+]
+
+/** The seconds of a duration such as 15m. */
+function secondsOf(duration: string): number {
+  const [, count, unit] = /^(\d+)([sm])$/.exec(duration) ?? []
+  return Number(count) * (unit === 'm' ? 60 : 1)
+}
+
+describe('the page Now of the console', () => {
+  const own = rules.filter(({ alert }) => alert.startsWith('Payweave'))
+
+  it('the console evaluates every shipped rule but those that only Prometheus can', () => {
+    const base = own.filter(({ annotations }) => !/backup|drill|archived/.test(annotations.runbook))
+    expect([...shown.map(({ alert }) => alert), ...forPrometheusAlone].toSorted()).toEqual(
+      base.map(({ alert }) => alert).toSorted(),
+    )
+  })
+
+  it.each(shown)('the console has the condition of $alert as it is shipped', (one) => {
+    const rule = own.find(({ alert }) => alert === one.alert)
+    if (rule === undefined) throw new Error('no such rule')
+    expect(rule.labels.severity).toBe(one.severity)
+    expect(rule.annotations.runbook).toBe(`docs/runbooks/${one.runbook}.md`)
+    expect(secondsOf(rule.for)).toBe(one.forS)
+    for (const { metric, labels = {} } of one.of) {
+      expect(rule.expr).toMatch(new RegExp(`\\b${metric}\\b`))
+      for (const [name, value] of Object.entries(labels)) {
+        expect(rule.expr).toContain(`${metric}{${name}="${value}"}`)
+      }
+    }
+    const limit = one.is === 'below' ? '== 0' : `> ${one.limit}`
+    expect(rule.expr.replace('366 * 86400', String(366 * 86_400))).toContain(limit)
+    expect(rule.expr.includes('time() -')).toBe(one.as === 'age')
+    expect(rule.expr.includes('increase(')).toBe(one.as === 'growth')
+    for (const label of one.by ?? []) expect(rule.expr).toMatch(new RegExp(`by .*\\b${label}\\b`))
+  })
+})
 
 describe('alerts and dashboard', () => {
   it('alerts and dashboard ask for metrics that exist', () => {

@@ -37,3 +37,20 @@ export function rectanglesOf(chart: Chart) {
 export function highestOf({ bars }: Chart): number {
   return Math.max(...bars.map(({ parts }) => parts.reduce((sum, { size }) => sum + size, 0)), 0)
 }
+
+/** How one value went, the oldest first; undefined where it is not known. */
+export type Trend = { label: string; values: (number | undefined)[] }
+
+/** The area below the values of a trend, of which the highest fills its height. */
+export function areaOf({ values }: Trend): { width: number; height: number; path: string } {
+  const max = Math.max(...values.map((value) => value ?? 0), 0)
+  const steps = values.map((value = 0) => {
+    const rise = max === 0 ? 0 : Math.round((value / max) * height)
+    return `V${height - rise}h${step}`
+  })
+  return {
+    width: Math.max(1, values.length) * step,
+    height,
+    path: `M0 ${height}${steps.join('')}V${height}z`,
+  }
+}

@@ -1,0 +1,114 @@
+// Tests which alerts follow from an hour of metrics, and what is kept of it.
+import { describe, expect, it } from 'vitest'
+import { parseExposition } from './exposition.ts'
+import { createHistory, type PartSample } from './history.ts'
+
+const minuteMs = 60_000
+const unconfirmed = 'payweave_outbox_oldest_unconfirmed_seconds'
+
+/** A history into which each call puts the next minute. */
+function minutes() {
+  const history = createHistory()
+  let timeMs = 1_767_323_045_000
+  const add = (...samples: [metric: string, value: number, part?: string, labels?: object][]) => {
+    timeMs += minuteMs
+    const rows = samples.map(
+      ([metric, value, part = 'payments', labels = {}]): PartSample => ({
+        part,
+        metric,
+        labels: { ...labels },
+        value,
+      }),
+    )
+    history.add({ timeMs, samples: rows })
+    return history
+      .alerts()
+      .map(({ alert, group, isFiring }) => `${alert} ${group} ${isFiring ? 'fires' : 'pends'}`)
+  }
+  return { history, add, nowS: () => timeMs / 1_000 }
+}
+
+describe('alerts', () => {
+  it('an alert fires once its condition has held for its time, of the part where it holds', () => {
+    const { add } = minutes()
+    expect(add([unconfirmed, 120], [unconfirmed, 121, 'accounts'])).toEqual([
+      'PayweaveEventsNotConfirmed accounts pends',
+    ])
+    for (let minute = 1; minute < 5; minute += 1) {
+      expect(add([unconfirmed, 500, 'accounts'])[0]).toMatch(/pends$/)
+    }
+    expect(add([unconfirmed, 500, 'accounts'])).toEqual([
+      'PayweaveEventsNotConfirmed accounts fires',
+    ])
+    expect(add([unconfirmed, 0, 'accounts'])).toEqual([])
+    expect(add([unconfirmed, 500, 'accounts'])[0]).toMatch(/pends$/)
+  })
+
+  it('an alert starts anew when its metric could not be read', () => {
+    const { add } = minutes()
+    add(['payweave_jetstream_up', 0])
+    add()
+    add(['payweave_jetstream_up', 0])
+    expect(add(['payweave_jetstream_up', 0])).toEqual(['PayweaveJetStreamDown payments pends'])
+    expect(add(['payweave_jetstream_up', 0])).toEqual(['PayweaveJetStreamDown payments fires'])
+  })
+
+  it('an alert on a part takes the best replica for a lower limit and the worst for an upper one', () => {
+    const { add } = minutes()
+    expect(add(['payweave_jetstream_up', 0], ['payweave_jetstream_up', 1])).toEqual([])
+    expect(add(['payweave_ledger_findings', 0], ['payweave_ledger_findings', 2])).toEqual([
+      'PayweaveLedgerBroken payments fires',
+    ])
+  })
+
+  it('an alert on a counter looks at its growth of an hour, through a restart', () => {
+    const { add } = minutes()
+    const failed = 'payweave_payments_refunds_failed_total'
+    expect(add([failed, 7])).toEqual([])
+    expect(add([failed, 0])).toEqual([])
+    expect(add([failed, 1])).toEqual(['PayweaveRefundsFail payments fires'])
+    for (let minute = 0; minute < 58; minute += 1) expect(add([failed, 1])).toHaveLength(1)
+    for (let minute = 0; minute < 2; minute += 1) add([failed, 1])
+    expect(add([failed, 1])).toEqual([])
+  })
+
+  it('an alert on a time looks at its age, apart by the labels of its rule', () => {
+    const { add, nowS } = minutes()
+    const key = (file: string, ageDays: number): [string, number, string, object] => [
+      'payweave_key_made_time_seconds',
+      nowS() - ageDays * 86_400,
+      'payments',
+      { file, state: 'current' },
+    ]
+    expect(add(key('link.key', 400), key('seal.key', 10))).toEqual([
+      'PayweaveKeyOld payments link.key pends',
+    ])
+  })
+})
+
+it('an hour is kept of each backlog, and a gap where nobody answered', () => {
+  const { history, add } = minutes()
+  for (let minute = 0; minute < 70; minute += 1) {
+    if (minute === 68) add()
+    else add(['payweave_payments_tasks_open', minute], ['payweave_payments_tasks_open', 1])
+  }
+  const trend = history.trends().find(({ metric }) => metric === 'payweave_payments_tasks_open')
+  expect(trend?.values).toHaveLength(60)
+  expect(trend?.values.slice(-3)).toEqual([67, undefined, 69])
+})
+
+it('metrics are read with their labels, and lines that are none are passed over', () => {
+  const text = [
+    '# HELP up Whether it is up.',
+    'up 1',
+    'other 2',
+    String.raw`waiting{for="a \"b\"",part="x,y"} 1.5e3`,
+    'waiting{for="ledger"} NaN',
+    'waiting',
+    '',
+  ].join('\n')
+  expect(parseExposition(text, new Set(['up', 'waiting']))).toEqual([
+    { metric: 'up', labels: {}, value: 1 },
+    { metric: 'waiting', labels: { for: String.raw`a \"b\"`, part: 'x,y' }, value: 1_500 },
+  ])
+})

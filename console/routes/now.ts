@@ -1,0 +1,137 @@
+// Now: the parts with their health, what waits with an hour of history, and alerts with their runbooks.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { FastifyInstance } from 'fastify'
+import { Failure } from '#core/errors/errors.ts'
+import { isOfStaff } from '#platform/rpc/auth/roles.ts'
+import type { Work, Worker } from '../http/work.ts'
+import { type Section, text } from '../pages/blocks.ts'
+import { sendSections } from '../pages/render.ts'
+import type { Alert, BacklogTrend } from '../parts/history.ts'
+import type { Parts, Replica, Seen } from '../parts/reader.ts'
+import { rules } from '../parts/rules.ts'
+import { firstRows } from './list.ts'
+
+type Options = { worker: Worker; parts: Parts }
+
+const runbooks = join(import.meta.dirname, '..', '..', 'docs', 'runbooks')
+const maxReplicas = 60
+
+/** Registers `/now` and the runbooks below it. */
+export function registerNow(app: FastifyInstance, { worker, parts }: Options): void {
+  app.get(
+    '/now',
+    worker.page((work) => {
+      requireStaff(work)
+      const seen = parts.seen()
+      const sections = seen === undefined ? [notYet] : sectionsOf(seen)
+      return sendSections(work.reply, { title: 'Now', sections })
+    }),
+  )
+  app.get(
+    '/now/runbooks/:name',
+    worker.page(async (work) => {
+      requireStaff(work)
+      const { name } = work.request.params as { name: string }
+      const rule = rules.find(({ runbook }) => runbook === name)
+      if (rule === undefined) throw new Failure('ENDPOINT_NOT_FOUND', 'There is no such page.')
+      const source = await readFile(join(runbooks, `${rule.runbook}.md`), 'utf8')
+      return sendSections(work.reply, { title: rule.alert, sections: [{ source }] })
+    }),
+  )
+}
+
+/** What these pages show is no RPC, so that no service asks for the role. Throws PERMISSION_DENIED. */
+function requireStaff({ session }: Work): void {
+  if (!isOfStaff(session.memberships)) {
+    throw new Failure('PERMISSION_DENIED', 'Your roles do not allow this.')
+  }
+}
+
+const notYet: Section = { note: 'The parts have not been read yet. Open the page again.' }
+
+function sectionsOf({ timeMs, replicas, trends, alerts }: Seen): Section[] {
+  return [
+    { facts: [['Read', { at: timestampFromMs(timeMs) }]] },
+    alertsSection(alerts),
+    partsSection(replicas),
+    {
+      heading: 'Backlogs',
+      note: 'The highest value of any replica, and how it was in the last hour, as far as this process of the console has run. Prometheus keeps more.',
+      table: {
+        head: ['What', 'Now', 'Last hour'],
+        empty: 'Nothing is read.',
+        rows: trends.map(trendRow),
+      },
+    },
+  ]
+}
+
+function alertsSection(alerts: Alert[]): Section {
+  return {
+    heading: 'Alerts',
+    note: `${rules.length} of the shipped rules, by what the console reads itself. Rates, shares and certificates are for Prometheus alone.`,
+    table: {
+      head: ['Alert', 'State', 'For', 'Since', 'Value', 'Runbook'],
+      empty: 'No condition of an alert holds.',
+      rows: alerts.map(({ alert, severity, isFiring, group, sinceMs, value, runbook, as }) => [
+        text(alert),
+        { state: isFiring ? severity : 'pending' },
+        text(group),
+        { at: timestampFromMs(sinceMs) },
+        text(as === 'age' ? age(value) : shown(value)),
+        { text: runbook, href: `/now/runbooks/${runbook}` },
+      ]),
+    },
+  }
+}
+
+function partsSection(replicas: Replica[]): Section {
+  const { rows, cut } = firstRows(
+    replicas.toSorted((one, other) => Number(one.problem === '') - Number(other.problem === '')),
+    maxReplicas,
+  )
+  return {
+    heading: 'Parts',
+    note: `Every replica whose address is known; those that are not ready come first.${cut}`,
+    table: {
+      head: ['Part', 'Address', 'Health', 'Problem', 'Started', 'Memory', 'Event loop, p99'],
+      empty: 'METRICS_URLS names no part.',
+      rows: rows.map(({ part, address, problem, startMs, memoryBytes, loopLagS }) => [
+        text(part),
+        text(address),
+        { state: problem === '' ? 'ready' : 'not ready' },
+        text(problem),
+        { at: startMs === undefined ? undefined : timestampFromMs(startMs) },
+        text(memoryBytes === undefined ? '' : `${Math.round(memoryBytes / 1_048_576)} MiB`),
+        text(loopLagS === undefined ? '' : `${Math.round(loopLagS * 1_000)} ms`),
+      ]),
+    },
+  }
+}
+
+function trendRow({ label, isAge, values }: BacklogTrend) {
+  const word = (value: number | undefined) =>
+    value === undefined ? 'not read' : isAge === true ? age(value) : shown(value)
+  const max = Math.max(...values.map((value) => value ?? 0), 0)
+  const words = `${label}: at most ${word(max)} in ${values.length} rounds`
+  return [text(label), text(word(values.at(-1))), { trend: { label: words, values } }]
+}
+
+/** A count, or a value with what matters of its fraction. */
+function shown(value: number): string {
+  return String(Number(value.toPrecision(3)))
+}
+
+const units = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+] as const
+
+/** A time span in its largest unit: `3 min`. */
+function age(seconds: number): string {
+  const [unit, size] = units.find(([, one]) => seconds >= 2 * one) ?? ['s', 1]
+  return `${Math.round(seconds / size)} ${unit}`
+}
