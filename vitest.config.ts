@@ -11,17 +11,20 @@ const apart = [
   'platform/rpc/call-stream/late-connection',
   'platform/rpc/client/exchange',
   'platform/telemetry/span-export',
+  'test/delivery/leases',
+  'test/delivery/recovery',
   'test/deploy/restore-drill',
   'test/simulator/kill',
   'test/simulator/process',
   'test/simulator/receivers-memory',
+  // It measures the memory of its process.
+  'test/delivery/delivery',
   // Their harness ends what it has started by hooks, which only the first file that reads it would have.
   'test/client/*',
   'test/sdk/*',
   // They start many processes, and read little themselves.
   'deploy/local/**/*',
   'test/browser/*',
-  'test/delivery/*',
   'test/money/*',
   'test/rpc/*',
 ].map((name) => `${name}.test.ts`)
