@@ -3,6 +3,7 @@ import { isUuid } from '#core/identity/id.ts'
 import { type Bearer, readTime } from '#platform/rpc/auth/trust.ts'
 import {
   addBearer,
+  addConnector,
   makeMissing,
   operatorFile,
   revokeBearer,
@@ -53,10 +54,18 @@ export const bootstrapCommands: Command[] = [
     name: 'bootstrap',
     operands: '',
     summary: 'Creates the missing secrets of an installation; never replaces existing ones.',
-    options: { ...outOptions, ...expiryOption },
+    options: {
+      ...outOptions,
+      ...expiryOption,
+      connector: 'also creates those of a connector of this name, such as connector-momo',
+    },
     flags: { ...outFlags, 'show-operator': 'prints the first operator\u2019s bearer' },
     run: async (context) => {
-      await work(context, (vault) => makeMissing(vault, expiryOf(context)))
+      await work(context, (vault) => {
+        makeMissing(vault, expiryOf(context))
+        const { connector } = context.options
+        if (connector !== undefined) addConnector(vault, connector)
+      })
     },
   },
 ]

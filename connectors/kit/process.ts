@@ -21,8 +21,8 @@ export type ConnectorEnvironment = {
 }
 
 /**
- * Runs the connector until it is told to stop. It takes the place of the simulator, and so its settings (docs/settings.md);
- * webhooks come to SIMULATOR_PUBLIC_PORT. `migrations` is the folder of the connector's own tables, if it has any.
+ * Runs the connector until it is stopped, under the name in BACKEND_NAME. It reads the settings of the simulator, whose place
+ * it takes (docs/settings.md); webhooks come to SIMULATOR_PUBLIC_PORT. `migrations` is the folder of the connector's own tables, if it has any.
  */
 export function runConnector(
   make: (environment: ConnectorEnvironment) => Connector,
@@ -40,7 +40,7 @@ export function runConnector(
         return value
       },
     })
-    const identity = processIdentity('simulator', settings, log)
+    const identity = processIdentity(settings.backendName, settings, log)
     const directories = connectorMigrations(migrations)
     if (settings.migrateAtStart)
       await migrate({ adminUrl: databaseUrl, passwordFile, service: schema, directories, log })

@@ -3,6 +3,7 @@
 import { newKey } from '#core/identity/id.ts'
 import { hashToken } from '#core/identity/token.ts'
 import { natsUsers, portPlaces, storing } from '#platform/config/setting.ts'
+import { isConnector } from '#platform/rpc/auth/connector-name.ts'
 import {
   type Bearer,
   identityFile,
@@ -16,8 +17,8 @@ import { lastingSecrets, newLastingSecret } from './lasting-secrets.ts'
 import { natsPasswordLine } from './nats-passwords.ts'
 import { type Vault, VaultError } from './vault.ts'
 
-/** Every process with a key of its own. A real back end's connector takes the simulator's place, under its name. */
-const parts = Object.keys(portPlaces)
+/** Every process of Payweave with a key of its own. */
+const processes = Object.keys(portPlaces)
 
 /** The first operator's bearer, which may call everything. */
 export const operatorFile = 'operator/credential'
@@ -30,13 +31,23 @@ const namePattern = /^[a-z][a-z0-9-]{0,31}$/
 export type BearerTerms = Pick<Bearer, 'rpcs' | 'project_id'> & { expires: string }
 
 const own = (part: string, file: string) => `${part}-secrets/${file}`
+
+/** The processes, and the connectors that were given a key. */
+function partsOf(vault: Vault): string[] {
+  const connectors = vault.list().flatMap((file) => {
+    const [folder = '', name] = file.split('/')
+    const part = folder.replace(/-secrets$/, '')
+    return name === identityFile && isConnector(part) ? [part] : []
+  })
+  return [...processes, ...connectors]
+}
 const nextKey = (part: string) => `rotation/${part}.next.key`
 const oldKey = (part: string) => `rotation/${part}.old.pem`
 const credentialOf = (name: string) => `bearers/${name}/credential`
 
 /** Makes what is missing, a new operator's bearer until `expires`; what is there stays as it is. */
 export function makeMissing(vault: Vault, expires: string): void {
-  for (const part of parts) vault.keep(own(part, identityFile), newIdentityKey)
+  for (const part of processes) vault.keep(own(part, identityFile), newIdentityKey)
   for (const [part, files] of Object.entries(lastingSecrets)) {
     for (const file of files) vault.keep(own(part, file), newLastingSecret)
   }
@@ -48,6 +59,20 @@ export function makeMissing(vault: Vault, expires: string): void {
   vault.keep('postgres-owner/password', newPassword)
   makeNatsSecrets(vault)
   if (!vault.has(operatorFile)) newOperator(vault, expires)
+  writeTrust(vault)
+}
+
+/**
+ * Gives a connector a key of its own, which all processes trust, and a password for its database. Throws a VaultError for a
+ * name that no connector may have.
+ */
+export function addConnector(vault: Vault, name: string): void {
+  if (!isConnector(name))
+    throw new VaultError(
+      'a connector is named connector- and up to 22 small letters, digits and hyphens',
+    )
+  vault.keep(own(name, identityFile), newIdentityKey)
+  vault.keep(own(name, 'database-password'), newPassword)
   writeTrust(vault)
 }
 
@@ -72,6 +97,7 @@ function makeNatsSecrets(vault: Vault): void {
 
 /** Everybody's trust follows from the keys and bearers that there are. */
 function writeTrust(vault: Vault): void {
+  const parts = partsOf(vault)
   const issuers: Record<string, string[]> = {}
   for (const part of parts) {
     issuers[part] = [publicPem(vault.read(own(part, identityFile)))]
@@ -121,7 +147,7 @@ export type Step = 'begin' | 'use' | 'retire'
 
 /** Changes the key by which a process signs. Begin: all trust the next one. Use: it signs. Retire: the old one is forgotten. */
 export function rotateIdentity(vault: Vault, part: string, step: Step): void {
-  if (!parts.includes(part)) throw new VaultError(`there is no process ${part}`)
+  if (!partsOf(vault).includes(part)) throw new VaultError(`there is no process ${part}`)
   const current = own(part, identityFile)
   if (step === 'begin') {
     if (vault.has(nextKey(part))) throw new VaultError(`${part} already has a next key: pass --use`)

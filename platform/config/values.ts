@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js'
 import { isCurrency, parseAmount } from '#core/money/money.ts'
 import { type ContractVersion, contractVersions } from '#core/text/contract-version.ts'
 import { serverUrls } from '../db/server-urls.ts'
+import { isConnector } from '../rpc/auth/connector-name.ts'
 
 /** How a setting is read. */
 export type Reader<T> = {
@@ -64,6 +65,15 @@ export const flag: Reader<boolean> = {
 export const path: Reader<string> = {
   of: 'path',
   read: (text) => (/^[^\p{Cc}]{1,4096}$/u.test(text) ? text : fail('must be a path')),
+}
+
+/** The name of a back end: of the simulator, or of a connector. */
+export const backendName: Reader<string> = {
+  of: 'simulator, or connector- and a name',
+  read: (text) =>
+    text === 'simulator' || isConnector(text)
+      ? text
+      : fail('must be simulator, or connector- and a name of small letters, digits and hyphens'),
 }
 
 /** A line of text that is printed as it is. */

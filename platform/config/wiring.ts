@@ -15,6 +15,7 @@ import {
   storing,
 } from './setting.ts'
 import {
+  backendName,
   baseUrl,
   databaseUrl,
   flag,
@@ -179,6 +180,13 @@ export const wiring = {
     },
     meaning:
       'RPC address of the back end, which serves payweave.backend.v1: real rails, or the simulator.',
+  }),
+  BACKEND_NAME: setting({
+    for: ['payments', 'accounts', 'institution', 'quotes', 'billing', 'simulator'],
+    reader: backendName,
+    default: 'simulator',
+    meaning:
+      'Name of the back end at BACKEND_URL, in tokens and certificates: `simulator`, or a connector’s own, for example `connector-momo`. A connector reads here who it is.',
   }),
   SIMULATOR_URL: setting({
     for: ['gateway'],

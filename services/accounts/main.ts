@@ -40,7 +40,7 @@ runProcess('accounts', async (stopping, log) => {
   jetStreamMetric(metrics, nats)
   const delivery = openPeer('delivery', settings.deliveryUrl, identity)
   const payments = openPeer('payments', settings.paymentsUrl, identity)
-  const backend = openPeer('simulator', settings.backendUrl, identity)
+  const backend = openPeer(settings.backendName, settings.backendUrl, identity)
   const subjects = {
     [accessSubject]: { consumers: {} },
     [onboardingSubject]: { consumers: { delivery: delivery.of(InboxService) } },

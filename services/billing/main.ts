@@ -29,7 +29,7 @@ runProcess('billing', async (stopping, log) => {
   const keys = openKeys({ dir: secretsDir, names: ['link.key'], log, metrics })
   const db = await openServiceDatabase({ service: 'billing', settings, metrics, log, stopping })
   const accounts = openPeer('accounts', settings.accountsUrl, identity)
-  const backend = openPeer('simulator', settings.backendUrl, identity)
+  const backend = openPeer(settings.backendName, settings.backendUrl, identity)
   const billerTimeoutMs = settings.billerTimeoutS * 1_000
   const engine = startBilling({
     db,

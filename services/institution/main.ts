@@ -37,7 +37,7 @@ runProcess('institution', async (stopping, log) => {
   jetStreamMetric(metrics, nats)
   const accounts = openPeer('accounts', settings.accountsUrl, identity)
   const quotes = openPeer('quotes', settings.quotesUrl, identity)
-  const backend = openPeer('simulator', settings.backendUrl, identity)
+  const backend = openPeer(settings.backendName, settings.backendUrl, identity)
   const subjects = { [transactionSubject]: { consumers: {} } }
   const outbox = startOutbox({ db, nats, subjects, log, metrics })
   const engine = startInstitution({

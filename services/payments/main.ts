@@ -44,7 +44,7 @@ runProcess('payments', async (stopping, log) => {
   jetStreamMetric(metrics, nats)
   const accounts = openPeer('accounts', settings.accountsUrl, identity)
   const delivery = openPeer('delivery', settings.deliveryUrl, identity)
-  const backend = openPeer('simulator', settings.backendUrl, identity)
+  const backend = openPeer(settings.backendName, settings.backendUrl, identity)
   const consumers = { ledger: accounts.of(InboxService), delivery: delivery.of(InboxService) }
   const outbox = startOutbox({ db, nats, subjects: paymentSubjects(consumers), log, metrics })
   const engine = startPayments({

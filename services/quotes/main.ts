@@ -35,7 +35,7 @@ runProcess('quotes', async (stopping, log) => {
     stopping,
   })
   const accounts = openPeer('accounts', settings.accountsUrl, identity)
-  const backend = openPeer('simulator', settings.backendUrl, identity)
+  const backend = openPeer(settings.backendName, settings.backendUrl, identity)
   const metrics = quoteMetrics(registry, () => countReserved(db))
   const quotes: Quotes = {
     db,

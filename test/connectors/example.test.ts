@@ -24,6 +24,7 @@ beforeAll(async () => {
   acme = await startAcme(() => webhookUrl)
   connector = await prepareConnector({
     name: 'example',
+    identity: 'simulator',
     secrets: { 'acme-api-key': apiKey, 'acme-webhook-secret': webhookSecret },
     variables: () => ({ ACME_URL: acme.url }),
   })

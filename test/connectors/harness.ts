@@ -15,7 +15,7 @@ import { createTestDatabase } from '../support/database.ts'
 import { freePorts } from '../support/servers.ts'
 
 const connectors = join(import.meta.dirname, '../../connectors')
-const processes = ['payments', 'accounts', 'institution', 'quotes', 'billing', 'simulator']
+const processes = ['payments', 'accounts', 'institution', 'quotes', 'billing']
 
 /** Groups of checks, each of which is a test: a busy machine takes long for all of them. */
 export const checkGroups = [...new Set(backendChecks.map(({ name }) => name.split('/')[0] ?? ''))]
@@ -39,6 +39,8 @@ export type ConnectorProcess = {
 export type ConnectorSetup = {
   /** The folder below connectors/. */
   name: string
+  /** The name under which Payweave knows it. */
+  identity: string
   secrets: Record<string, string>
   variables: (webhookOrigin: string) => Record<string, string>
   migrations?: string
@@ -46,10 +48,10 @@ export type ConnectorSetup = {
 
 /** Prepares the connector; `start` starts it. */
 export async function prepareConnector(setup: ConnectorSetup): Promise<ConnectorProcess> {
-  const { name, secrets: files, variables, migrations } = setup
+  const { name, identity, secrets: files, variables, migrations } = setup
   const secrets = mkdtempSync(join(tmpdir(), `payweave-${name}-`))
-  writeIdentities(secrets, processes)
-  const own = join(secrets, 'simulator')
+  writeIdentities(secrets, [...processes, identity])
+  const own = join(secrets, identity)
   for (const [file, text] of Object.entries(files)) writeFileSync(join(own, file), `${text}\n`)
   const folder = join(connectors, name)
   const tables = migrations === undefined ? undefined : join(folder, migrations)
@@ -70,11 +72,12 @@ export async function prepareConnector(setup: ConnectorSetup): Promise<Connector
     ACCOUNTS_URL: urlOf(accounts),
     INSTITUTION_URL: urlOf(institution),
     SECRETS_DIR: own,
+    BACKEND_NAME: identity,
     ...variables(urlOf(webhookPort)),
   }
   const target: BackendTarget = {
     url: urlOf(port),
-    audience: 'simulator',
+    audience: identity,
     secrets,
     // A simulated provider contradicts itself at once, if it does.
     map: { ...readOutcomeMap(join(folder, 'conformance.json')), settle_ms: 150 },

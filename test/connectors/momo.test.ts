@@ -27,6 +27,7 @@ beforeAll(async () => {
   momo = await startMomo()
   connector = await prepareConnector({
     name: 'momo',
+    identity: 'connector-momo',
     migrations: 'migrations',
     secrets: Object.fromEntries(
       ['collection', 'disbursement'].flatMap((product) => [

@@ -167,6 +167,26 @@ describe('payweave bootstrap', () => {
   })
 })
 
+describe('payweave bootstrap --connector', () => {
+  it('payweave bootstrap --connector gives a connector a key that every process trusts, also after later changes', async () => {
+    await made('--connector', 'connector-momo')
+    expect(files()).toContain(path.join(out, 'connector-momo-secrets', 'database-password'))
+    const momo = process('connector-momo')
+    const known = () => process('payments').recognise(momo.authorization('payments'))
+    expect(known()).toMatchObject({ kind: 'service', name: 'connector-momo' })
+    expect(momo.recognise(process('payments').authorization('connector-momo'))).toMatchObject({
+      name: 'payments',
+    })
+    const before = contents()
+    await made()
+    await made('--connector', 'connector-momo')
+    expect(contents()).toEqual(before)
+    await made('rotate', 'identity', 'connector-momo')
+    expect(known()).toMatchObject({ name: 'connector-momo' })
+    expect(await refused('--connector', 'momo')).toContain('connector-')
+  })
+})
+
 describe('payweave bootstrap rotate', () => {
   it('payweave bootstrap rotate passes from one identity to the next while every call is understood', async () => {
     await made()

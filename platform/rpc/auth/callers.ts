@@ -3,6 +3,7 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { Caller } from '../context.ts'
 import { oldName } from '../old-names.ts'
+import { isConnector } from './connector-name.ts'
 import { namesOneProject } from './project.ts'
 import { mayCall } from './roles.ts'
 
@@ -11,6 +12,9 @@ const payments = 'payments'
 const quotes = 'quotes'
 const institution = 'institution'
 const billing = 'billing'
+/** In a row of the table: every connector that is trusted. */
+const anyConnector = 'connector-*'
+const backEnds = ['simulator', anyConnector]
 const producers = ['payments', 'accounts', 'institution', 'quotes', 'billing']
 
 /** In a row of the table: every authenticated caller, bearers included. */
@@ -24,8 +28,7 @@ export const anyKnownCaller = '*'
 export const callers: Readonly<Record<string, readonly string[]>> = {
   'payweave.payments.v1.PaymentsService/*': [gateway],
   'payweave.payments.v1.CheckoutService/*': [gateway],
-  // A real provider's connector takes the simulator's place, under that name.
-  'payweave.payments.v1.ChargeReportService/*': ['simulator'],
+  'payweave.payments.v1.ChargeReportService/*': backEnds,
   'payweave.payments.v1.SettlementService/*': ['accounts'],
   // For people of the staff, in the console.
   'payweave.payments.v1.PaymentOperationsService/*': [],
@@ -47,10 +50,9 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'payweave.accounts.v1.KeyAdministrationService/*': [],
   'payweave.accounts.v1.MovementService/CheckLimits': [quotes],
   'payweave.accounts.v1.MovementService/*': [institution],
-  // A real connector takes the simulator's place, under that name.
-  'payweave.accounts.v1.ReviewReportService/*': ['simulator'],
+  'payweave.accounts.v1.ReviewReportService/*': backEnds,
   'payweave.institution.v1.InstitutionService/*': [gateway],
-  'payweave.institution.v1.TransferReportService/*': ['simulator'],
+  'payweave.institution.v1.TransferReportService/*': backEnds,
   'payweave.quotes.v1.QuotesService/CreateQuote': [gateway],
   'payweave.quotes.v1.QuotesService/GetQuote': [gateway],
   'payweave.quotes.v1.QuotesService/*': [institution],
@@ -94,11 +96,13 @@ export function permissionOf(method: DescMethod, table = callers): Permission {
   }
   const names = new Set([...(table[exact] ?? []), ...(table[wildcard] ?? [])])
   if (names.has(anyKnownCaller)) return () => true
+  const forConnectors = names.has(anyConnector)
   const isOfOneProject = namesOneProject(method)
   // A bearer that was issued before names the method as it was called then.
   const listed = new Set(['*', exact, wildcard, oldName(exact), oldName(wildcard)])
   return (caller) => {
-    if (caller.kind === 'service' && caller.person === undefined) return names.has(caller.name)
+    if (caller.kind === 'service' && caller.person === undefined)
+      return names.has(caller.name) || (forConnectors && isConnector(caller.name))
     if (caller.projectId !== undefined && !isOfOneProject) return false
     if (caller.person !== undefined)
       return mayCall(caller.person.memberships, exact, caller.projectId)

@@ -87,7 +87,7 @@ export function connectByTls(tls: MeshTls, audience: string): ConnectBy {
   }
 }
 
-const processName = /^(?:DNS:|URI:spiffe:\/\/[^\s"]+\/)payweave-([a-z]+)$/
+const processName = /^(?:DNS:|URI:spiffe:\/\/[^\s"]+\/)payweave-([a-z][a-z0-9-]{0,31})$/
 
 /** The processes that a certificate's subject alternative names stand for. */
 export function namesOf(alternativeNames: string | undefined): string[] {
