@@ -3,8 +3,8 @@ import { count, runCampaign } from './campaign.ts'
 import { runControls } from './controls.ts'
 import { faults } from './faults/table.ts'
 import { type Options, readOptions, usage } from './options.ts'
-import { writeReport } from './report/files.ts'
-import { startSystem } from './system/system.ts'
+import { keepLogs, writeReport } from './report/files.ts'
+import { type System, startSystem } from './system/system.ts'
 
 function say(line: string): void {
   process.stdout.write(`${new Date().toISOString().slice(11, 19)}  ${line}\n`)
@@ -15,7 +15,7 @@ function list(): void {
 }
 
 async function run(options: Options): Promise<number> {
-  const { minutes, seed, ratePerS, slack, firstStep } = options
+  const { minutes, seed, ratePerS } = options
   say(`seed ${seed}: ${minutes} minutes, ${ratePerS} operations/s`)
   const needed = new Set(options.rows.flatMap(({ needs }) => needs ?? []))
   const system = await startSystem({
@@ -23,7 +23,17 @@ async function run(options: Options): Promise<number> {
     hasLinks: needed.has('links'),
     data: options.data,
   })
-  if (system.disks === undefined && needed.has('disks'))
+  try {
+    return await campaignOn(system, options)
+  } catch (error) {
+    await system.close().catch(() => undefined)
+    throw error
+  }
+}
+
+async function campaignOn(system: System, options: Options): Promise<number> {
+  const { minutes, seed, ratePerS, slack, firstStep } = options
+  if (system.disks === undefined && options.rows.some(({ needs }) => needs === 'disks'))
     say('no disk can be mounted here, so faults of disks are left out; run it as root for them')
   const rows = options.rows.filter(({ needs }) => needs !== 'disks' || system.disks !== undefined)
   if (rows.length === 0) throw new Error('no fault is left to inject')
@@ -36,9 +46,8 @@ async function run(options: Options): Promise<number> {
   for (const { rule, count: cases, examples } of outcome.findings)
     process.stdout.write(`\n${cases} ${rule}\n${examples.map((one) => `  ${one}\n`).join('')}`)
   const { steps, records, findings } = outcome
-  const kept = options.keeps && findings.length > 0
-  if (kept) say(`its data stays in ${system.mesh.dataDir}`)
-  await system.close(kept)
+  if (findings.length > 0) say(`logs: ${keepLogs(options.report, system.mesh.dataDir)}`)
+  await system.close()
   say(
     `seed ${seed}: ${count(steps)} faults in ${steps.length} steps, ${records.operations.length} operations, ` +
       `${records.pushes.length} pushes; ${findings.length === 0 ? 'nothing found' : `${findings.length} rules broken`}`,
@@ -59,4 +68,5 @@ async function main(): Promise<number> {
   }
 }
 
-process.exitCode = await main()
+// A load that nobody stopped would go on for ever.
+process.exit(await main())

@@ -16,8 +16,6 @@ export type Options = {
   firstStep: number
   /** Where the report is written. */
   report: string
-  /** Keeps the data of the run when something was found. */
-  keeps: boolean
   /** Data of an earlier run to go on with. */
   data: string | undefined
 }
@@ -31,7 +29,6 @@ export const usage = `npm run campaign -- [options]
   --from-step n     leaves out the steps before this one (1)
   --report folder   where campaign.html and campaign.json go (.payweave/campaign)
   --data folder     goes on with the data of an earlier run, or makes it there; it stays (a new folder that goes)
-  --keep            keeps the data and logs of a run that found something
   --list            shows the table of faults, and runs nothing
   --controls        runs on copies of the project, each with a planted defect, and reports which are found
   --count n         so many of the defects (all)
@@ -59,7 +56,6 @@ export function readOptions(words: readonly string[]): Asked {
       'from-step': { type: 'string', default: '1' },
       report: { type: 'string', default: '.payweave/campaign' },
       data: { type: 'string' },
-      keep: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
       controls: { type: 'boolean', default: false },
       count: { type: 'string', default: String(defects.length) },
@@ -76,7 +72,6 @@ export function readOptions(words: readonly string[]): Asked {
     rows: faultsNamed(values.faults.split(',').filter((name) => name !== '')),
     firstStep: whole('from-step', values['from-step']),
     report: values.report,
-    keeps: values.keep,
     data: values.data === undefined ? undefined : path.resolve(values.data),
   }
   if (!values.controls) return { kind: 'campaign', options }

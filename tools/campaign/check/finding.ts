@@ -5,6 +5,15 @@ export type Finding = { rule: string; count: number; examples: string[] }
 
 const maxExamples = 5
 
+/** One finding for each rule, out of those of several checks. */
+export function merged(findings: readonly Finding[]): Finding[] {
+  return [...Map.groupBy(findings, ({ rule }) => rule)].map(([rule, all]) => ({
+    rule,
+    count: all.reduce((sum, { count }) => sum + count, 0),
+    examples: all.flatMap(({ examples }) => examples).slice(0, maxExamples),
+  }))
+}
+
 /** A finding for a rule, or none when there is no case. */
 export function findingOf(rule: string, cases: readonly unknown[]): Finding[] {
   if (cases.length === 0) return []

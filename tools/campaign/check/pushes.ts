@@ -39,15 +39,18 @@ function wantedOf({ payment, onboarding }: Operation): Wanted | undefined {
   }
 }
 
-/** Operations whose pushes are not, or not yet, those that were promised. */
-export function lateOf({ operations, pushes }: Records): string[] {
+/** An operation whose pushes are not, or not yet, those that were promised. */
+type Late = { operation: Operation; words: string }
+
+export function lateOf({ operations, pushes }: Records): Late[] {
   const received = bySubject(pushes)
   return operations.flatMap((operation) => {
     const wanted = wantedOf(operation)
     if (wanted === undefined || operation.broken !== undefined) return []
     const came = receivedOf(received.get(wanted.subject) ?? [])
     if (wanted.isMetBy(came)) return []
-    return [`${operation.kind} ${operation.id}: came [${came.join()}], wanted ${wanted.words}`]
+    const words = `${operation.kind} ${operation.id}: came [${came.join()}], wanted ${wanted.words}`
+    return [{ operation, words }]
   })
 }
 
@@ -58,7 +61,10 @@ export function checkPushes(records: Records): Finding[] {
   const ids = new Set(operations.map(({ id }) => id))
   const digests = Map.groupBy(pushes, ({ deliveryId }) => deliveryId)
   return [
-    ...findingOf('payments and accounts without exactly their pushes', lateOf(records)),
+    ...findingOf(
+      'payments and accounts without exactly their pushes',
+      lateOf(records).map(({ words }) => words),
+    ),
     ...findingOf(
       'pushes that the documents do not show',
       pushes.flatMap(({ what, undocumented }) =>

@@ -14,10 +14,16 @@ const open = `
     union all select 'event of accounts' from accounts.outbox where confirmed_at is null and parked_at is null
     union all select 'event of institution' from institution.outbox where confirmed_at is null and parked_at is null
     union all select 'event of billing' from billing.outbox where confirmed_at is null and parked_at is null
+    union all select 'payment' from payments.payment where state in ('Pending', 'Partially_paid')
+    union all select 'plan of a payer' from simulator.charge where act_at is not null
+    union all select 'report of the back end' from simulator.report where delivered_at is null and parked_at is null
+    union all select 'review' from simulator.review where decide_at is not null
+    union all select 'consent' from simulator.consent where state = 'asked'
     union all select 'push' from delivery.delivery where state in ('pending', 'sending')
     union all select 'transaction' from institution.transaction where state in ('claimed', 'pending')
     union all select 'bill payment' from billing.bill_payment where state not in ('succeeded', 'failed') or settle_time is not null
     union all select 'hold of a bill payment' from billing.abandoned_hold
+    union all select 'task of accounts' from accounts.backend_task where done_time is null
     union all select 'task of payments' from payments.task where done_time is null
     union all select 'hold' from accounts.hold where state = 'open'
   ) as waiting group by what`

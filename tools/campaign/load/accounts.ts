@@ -1,5 +1,5 @@
 // Accounts of the load: new people, new merchants and consents, with what their client was promised by the answers.
-import { randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { institutionName, type Json, openSession } from './api.ts'
 import type { Clients } from './payments.ts'
 import type { Kind, Operation } from './records.ts'
@@ -8,15 +8,16 @@ const ama = { mobile_number: '+12025550100', first_name: 'Ama', last_name: 'Mens
 /** Refuses every consent. */
 const akosua = { mobile_number: '+12025550111', first_name: 'Akosua', last_name: 'Badu' }
 
-function numberOf({ random }: Clients): string {
-  return `+1246${random.whole(2_000_000, 9_999_999)}`
+/** Not by the seed: two runs on the same data would take the same numbers. */
+function newNumber(): string {
+  return `+1246${randomInt(2_000_000, 9_999_999)}`
 }
 
 function timesSent({ tries }: Operation, name: string): number {
   return tries.filter(({ route }) => route.endsWith(name)).length
 }
 
-/** A person, whose onboarding the back end completes. Each request makes a profile: a repeated one may find the first completed. */
+/** A person, whose onboarding the back end completes. Each request makes a profile. */
 async function openAccount(clients: Clients, operation: Operation): Promise<void> {
   const { api, onboarding } = clients
   const requestId = randomUUID()
@@ -28,13 +29,14 @@ async function openAccount(clients: Clients, operation: Operation): Promise<void
       first_name: 'Efua',
       last_name: 'Sutherland',
       email: `${operation.id}@example.com`,
-      mobile_number: numberOf(clients),
+      mobile_number: newNumber(),
       institution_name: institutionName,
       ...onboarding,
     },
   })
   const wasUnclear = operation.tries.length > 1
-  if (wasUnclear && body['errorCode'] === 'ACCOUNT_EXISTS') return
+  // The profile of an unclear answer was completed meanwhile, or the number is somebody's.
+  if (body['errorCode'] === 'ACCOUNT_EXISTS') return
   if (status !== 200) throw new Error(`personal account: ${status} ${text.slice(0, 300)}`)
   operation.resultId = String((body['data'] as Json)['account_id'])
   // A profile of an unclear answer may be completed first, and this one is rejected then.
@@ -53,7 +55,7 @@ async function openBusiness(clients: Clients, operation: Operation): Promise<voi
       first_name: 'Efua',
       last_name: 'Sutherland',
       email: `${operation.id}@example.com`,
-      mobile_number: numberOf(clients),
+      mobile_number: newNumber(),
     },
   })
   const key = String(made['api_key'])

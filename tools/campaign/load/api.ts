@@ -26,11 +26,15 @@ export type Api = {
   apiKey: string
   /**
    * Makes a call, again and again with the same ids until its answer is clear: neither lost, nor 5xx, nor the answer to a
-   * request that is still running. Throws when no answer is clear within four minutes.
+   * request that is still running. Throws when the client gives up.
    */
   clear(operation: Operation, call: Call): Promise<Answer>
   /** As `clear`. Throws for every other answer than 2xx. */
   accepted(operation: Operation, call: Call): Promise<Json>
+  /** Gives up what is not clear by then; without it a client never does, since faults may follow each other. */
+  giveUpAt(timeMs: number): void
+  /** When it gives up. Milliseconds since 1970. */
+  untilMs(): number
   /** Seals a session token for a transaction. */
   seal(token: string): string
   close(): Promise<void>
@@ -40,8 +44,6 @@ export const institutionName = 'Demo Wallet'
 const againMs = 300
 /** Above the time limit of every route. */
 const answerWithinMs = 25_000
-/** By then the system has recovered from every fault, or it does not. */
-const giveUpMs = 240_000
 const runs = new Set(['IDEMPOTENCY_KEY_IN_PROGRESS'])
 /** No request could be read from the connection in time, as on a machine that is busy: the answer has the form of payments. */
 const unreadStatus = 408
@@ -56,23 +58,27 @@ export function openApi(
   const { subscription_key, api_key } = projects[project]
   const agent = new Agent({ connections: 256, pipelining: 1 })
 
+  let giveUpMs = Infinity
   const once = (call: Call): Promise<Exchanged> => send(agent, base_url, subscription_key, call)
 
   async function clear(operation: Operation, call: Call): Promise<Answer> {
-    const untilMs = Date.now() + giveUpMs
     for (;;) {
       const { one, answer } = await once(call)
       operation.tries.push(one)
       const { status, text } = answer
       const runsYet = status === 202 || runs.has(one.error ?? '')
       if (status >= 200 && status < 500 && !again.has(status) && !runsYet) return answer
-      if (Date.now() > untilMs) throw new Error(`${one.route}: ${status} ${text.slice(0, 300)}`)
+      if (Date.now() > giveUpMs) throw new Error(`${one.route}: ${status} ${text.slice(0, 300)}`)
       await sleep(againMs)
     }
   }
 
   return {
     apiKey: api_key,
+    giveUpAt(timeMs) {
+      giveUpMs = timeMs
+    },
+    untilMs: () => giveUpMs,
     clear,
     async accepted(operation, call) {
       const { status, body, text } = await clear(operation, call)

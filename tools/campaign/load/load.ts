@@ -15,7 +15,7 @@ export type Load = {
   done(): number
   /** Operations that wait for their outcome. */
   underWay(): number
-  /** Begins no more operations, and resolves when the outcome of all is known. */
+  /** Begins no more operations, and resolves when the outcome of all is known, or was not within four minutes. */
   stop(): Promise<void>
 }
 
@@ -47,6 +47,8 @@ const weights: Record<Kind, number> = {
 /** While so many wait, no more begin: a system that stands still would meet them all at once. */
 const maxUnderWay = 80
 
+/** After the last fault: by then the system has recovered, or it does not. */
+const patienceMs = 240_000
 /** Between the seeds of two operations. */
 const spread = 0x9e3779b9
 
@@ -97,7 +99,9 @@ export function startLoad(api: Api, receivers: Receivers, options: LoadOptions):
     async stop() {
       stopping.abort()
       await running
+      api.giveUpAt(Date.now() + patienceMs)
       while (underWay.size > 0) await Promise.all(underWay)
+      api.giveUpAt(Infinity)
     },
   }
 }

@@ -22,6 +22,9 @@ const farAccount = { account_number: 'FAR-1' }
 /** At the back end, a transfer to it fails. */
 const badAccount = { account_number: 'FAR-0402' }
 
+/** A quote lives so long: after long faults nobody may execute it any more. */
+const quoteMs = 300_000
+
 const textOf = (minor: number): string => (minor / 100).toFixed(2)
 
 async function payBill({ api, random }: Clients, operation: Operation): Promise<void> {
@@ -207,6 +210,8 @@ async function expectOneWinner(
   const answers: Answer[] = await Promise.all(
     bodies.map((body) => api.clear(operation, transferCall(body))),
   )
+  const isOver = answers.every(({ body }) => body['errorCode'] === 'QUOTE_EXPIRED')
+  if (isOver && Date.now() - operation.begunMs > quoteMs) return
   const won = answers.findIndex(({ status }) => status === 200)
   const lost = answers.filter(({ body }) => body['errorCode'] === loser)
   const body = bodies[won]

@@ -16,9 +16,8 @@ export type Clients = {
 }
 
 const merchantVersion = '2026-12-01'
-const pollMs = 700
 /** Between the steps of a payer or a merchant who waits for a state. */
-const reachesWithinMs = 240_000
+const pollMs = 700
 
 const people = {
   /** Pays one second after the charge was announced. */
@@ -116,11 +115,10 @@ async function reaches(
   wanted: string,
   meanwhile: () => Promise<unknown> = async () => undefined,
 ): Promise<void> {
-  const untilMs = Date.now() + reachesWithinMs
   for (;;) {
     const state = await readStatus(api, operation, id)
     if (state === wanted) return
-    if (Date.now() > untilMs) throw new Error(`${id} is ${state} and not ${wanted}`)
+    if (Date.now() > api.untilMs()) throw new Error(`${id} is ${state} and not ${wanted}`)
     await meanwhile()
     await sleep(pollMs)
   }

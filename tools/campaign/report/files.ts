@@ -22,6 +22,14 @@ export function writeReport(folder: string, outcome: Outcome): string {
   return file
 }
 
+/** Copies the logs of all processes beside the report; returns their folder. */
+export function keepLogs(folder: string, dataDir: string): string {
+  const logs = path.join(folder, 'logs')
+  fs.rmSync(logs, { recursive: true, force: true })
+  fs.cpSync(path.join(dataDir, 'logs'), logs, { recursive: true })
+  return logs
+}
+
 function machine(): string {
   const [load = 0] = os.loadavg()
   return `${os.availableParallelism()} processors, load average ${load.toFixed(1)} at the end`

@@ -32,8 +32,8 @@ export type System = {
   stranger: Api
   /** The disk of everything and that of NATS, where they could be mounted. */
   disks: { whole: SmallDisk; nats: SmallDisk } | undefined
-  /** Stops all of it, and removes its data unless they are to be kept; rejects when something does not stop. */
-  close(keepsData?: boolean): Promise<void>
+  /** Stops all of it, and removes its data unless they are in a given folder; rejects when something does not stop. */
+  close(): Promise<void>
 }
 
 /** How it is started. */
@@ -46,14 +46,17 @@ export type SystemOptions = {
   data?: string | undefined
 }
 
+/** Ten minutes more. */
+const patience = Array.from({ length: 30 }, () => '20')
+
 /**
  * Faster than the ones of a local start where a campaign would wait, and more patient where one would give up: a receiver may
  * fail for a minute, and a biller be away.
  */
 const settings = {
   BILLER_TIMEOUT_S: '4',
-  ENQUIRY_SCHEDULE_S: '2,5,10,10,10,10,10,20,20,20,20,20',
-  DELIVERY_SCHEDULE_S: '1,2,5,5,5,10,10,10,10,20,20,20,20,20,20',
+  ENQUIRY_SCHEDULE_S: ['2,5,10,10,10,10,10', ...patience].join(),
+  DELIVERY_SCHEDULE_S: ['1,2,5,5,5,10,10,10,10', ...patience].join(),
 }
 const receiverCount = 2
 const wholeMebibytes = 3_000
@@ -91,11 +94,11 @@ export async function startSystem({ hasDisks, hasLinks, data }: SystemOptions): 
       api,
       stranger,
       disks,
-      async close(keepsData = false) {
+      async close() {
         await Promise.all([api.close(), stranger.close(), receivers.close()])
         await mesh.stop()
         closeLinks()
-        if (!keepsData) remove()
+        remove()
       },
     }
   } catch (error) {
