@@ -34,6 +34,11 @@ export function readPage(page: string): string {
   return fs.readFileSync(path.join(root, page), 'utf8')
 }
 
+/** Whether a page is a guide, which shows each step in several languages. */
+export function isGuide(page: string): boolean {
+  return page.startsWith('docs/guides/')
+}
+
 /** The fenced blocks of a page, in their order. */
 export function blocksOf(page: string, text = readPage(page)): Block[] {
   const fence = /^(?:<!-- ([^\n]*) -->\n\n?)?( *)(`{3,}|~{3,})([^\n]*)\n(.*?)^ *\3$/gms

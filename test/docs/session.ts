@@ -98,6 +98,12 @@ function makeCheckout(folder: string, { dataDir }: SharedMesh): string {
     fs.symlinkSync(path.join(root, name), path.join(checkout, name))
   }
   fs.symlinkSync(dataDir, path.join(checkout, '.payweave'))
+  linkPackages(folder)
+  return checkout
+}
+
+/** Makes programs in a folder find our packages under their published names. */
+export function linkPackages(folder: string): void {
   const packages = {
     client: { '.': './clients/grpc/index.ts', './gen/*.js': './gen/*.js' },
     sdk: { '.': './clients/sdk-typescript/index.ts' },
@@ -108,7 +114,6 @@ function makeCheckout(folder: string, { dataDir }: SharedMesh): string {
     for (const part of ['clients', 'gen']) fs.symlinkSync(path.join(root, part), `${place}/${part}`)
     fs.writeFileSync(`${place}/package.json`, JSON.stringify({ type: 'module', exports }))
   }
-  return checkout
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   blocksOf,
   dataLanguages,
   inlineCommands,
+  isGuide,
   pages,
   programLanguages,
   readPage,
@@ -23,8 +24,13 @@ const programs = blocks.filter(({ language }) => programLanguages.has(language))
 
 const checkedLanguages = new Set(['sh', 'sql'])
 
-/** How a block is tested; undefined: its page does not say so in a form that is known. */
-function testOf({ language, note }: Block): 'run' | 'checked' | 'elsewhere' | undefined {
+/** How a block is tested (those of guides: guides.test.ts runs all of them); undefined: its page does not say so in a form that is known. */
+function testOf({
+  place,
+  language,
+  note,
+}: Block): 'run' | 'checked' | 'elsewhere' | 'guide' | undefined {
+  if (isGuide(place)) return 'guide'
   if (/^not run: \S.{9}/.test(note)) return checkedLanguages.has(language) ? 'checked' : undefined
   if (/^run by test\/\S+\.test\.ts$/.test(note)) return 'elsewhere'
   return note === '' && ['sh', 'js'].includes(language) ? 'run' : undefined
