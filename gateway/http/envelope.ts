@@ -69,7 +69,7 @@ export function successBody(facts: EnvelopeFacts, { code, message, fields }: Ans
 }
 
 /** Where the page of error codes is served, below the address of the API. */
-export const errorPagePath = '/docs/errors'
+const errorPagePath = '/docs/errors'
 
 /** What a refusal is rendered with beside the facts of its request. */
 export type ErrorRendering = {

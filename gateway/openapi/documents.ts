@@ -1,39 +1,62 @@
-// Serves the OpenAPI documents, the AsyncAPI document of the pushes, and the pages that show them, without a key.
+// Serves the OpenAPI documents, the AsyncAPI document of the pushes, the viewer and the documentation site, without a key.
 import { createHash } from 'node:crypto'
+import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import path from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '#core/errors/errors.ts'
 import { type ContractVersion, contractVersions } from '#core/text/contract-version.ts'
 import { acceptsGzip } from '../http/body/media-type.ts'
-import { errorPagePath } from '../http/envelope.ts'
 import type { OpenPaths } from '../http/failures.ts'
 import type { RouteRow } from '../http/route.ts'
-import { docsInitializer, docsPage, docsStyle } from './docs-page.ts'
-import { errorPage, errorPageStyle } from './error-page.ts'
+import { viewerInitializer, viewerPage, viewerStyle } from './viewer-page.ts'
 
 const [defaultVersion] = contractVersions
 const pushes = 'pushes'
 
-/** Files of the page, out of the library's own. */
-const libraryFiles: Record<string, string> = {
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
-  'swagger-ui-standalone-preset.js': 'text/javascript; charset=utf-8',
-  'favicon-32x32.png': 'image/png',
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.png': 'image/png',
 }
+const typeOf = (name: string) => types[path.extname(name)] ?? 'application/octet-stream'
+
+const viewerFolder = new URL('./static/', import.meta.resolve('@fastify/swagger-ui'))
+/** Files of packages, by their names below `/docs`. */
+const libraryFiles: Readonly<Record<string, URL>> = {
+  'swagger-ui.css': new URL('swagger-ui.css', viewerFolder),
+  'swagger-ui-bundle.js': new URL('swagger-ui-bundle.js', viewerFolder),
+  'swagger-ui-standalone-preset.js': new URL('swagger-ui-standalone-preset.js', viewerFolder),
+  'favicon-32x32.png': new URL('favicon-32x32.png', viewerFolder),
+  'minisearch.js': new URL(import.meta.resolve('minisearch')),
+}
+/** The files of the viewer that are made here. */
+const viewerFiles: Readonly<Record<string, string>> = {
+  'try-it.html': viewerPage,
+  'try-it.css': viewerStyle,
+  'try-it.js': viewerInitializer(contractVersions),
+}
+/** The documentation, as `npm run site` builds it. */
+const siteFolder = new URL('../../docs/site/', import.meta.url)
+const siteFiles = readdirSync(siteFolder)
+
+/** Where a file is served: pages without their ending, the first one at `/docs`. */
+function pathOf(name: string): string {
+  return name === 'index.html' ? '/docs' : `/docs/${name.replace(/\.html$/, '')}`
+}
+
+const publicPaths = [...Object.keys(libraryFiles), ...Object.keys(viewerFiles), ...siteFiles].map(
+  pathOf,
+)
 
 /** What is served here, for the table of routes. */
 export const documentPaths: OpenPaths = [
-  { pattern: /^\/openapi\.json$/, allow: 'GET' },
-  { pattern: /^\/asyncapi\.json$/, allow: 'GET' },
-  { pattern: /^\/docs$/, allow: 'GET' },
-  { pattern: new RegExp(`^${errorPagePath}$`), allow: 'GET' },
-  ...[...Object.keys(libraryFiles), 'start.js', 'page.css', 'errors.css'].map((name) => ({
-    pattern: new RegExp(`^/docs/${name.replaceAll('.', '\\.')}$`),
-    allow: 'GET',
-  })),
+  { pattern: /^\/(openapi|asyncapi)\.json$/, allow: 'GET' },
+  { pattern: new RegExp(`^(${publicPaths.join('|').replaceAll('.', '\\.')})$`), allow: 'GET' },
 ]
 
 /** Nothing from elsewhere, nothing inline. */
@@ -54,7 +77,7 @@ type ServedRequest = FastifyRequest<{ Querystring: Record<string, unknown> }>
 const zip = promisify(gzip)
 
 /**
- * Registers `/openapi.json`, `/asyncapi.json`, `/docs` and its files, and the page of error codes. Returns the function that makes all of them, one after the other. A
+ * Registers `/openapi.json`, `/asyncapi.json`, `/docs` and what is below it. Returns the function that makes all of them, one after the other. A
  * request before that makes its own file. Requests at the same time share one making.
  */
 export function registerDocuments(
@@ -101,15 +124,14 @@ export function registerDocuments(
     })
   document('/openapi.json', ({ query }) => askedVersion(query['version']))
   document('/asyncapi.json', () => pushes)
-  page('/docs', () => served('text/html; charset=utf-8', docsPage))
-  page('/docs/page.css', () => served('text/css; charset=utf-8', docsStyle))
-  page(errorPagePath, () => served('text/html; charset=utf-8', errorPage()))
-  page('/docs/errors.css', () => served('text/css; charset=utf-8', errorPageStyle))
-  page('/docs/start.js', () =>
-    served('text/javascript; charset=utf-8', docsInitializer(contractVersions)),
-  )
-  for (const [name, type] of Object.entries(libraryFiles)) {
-    page(`/docs/${name}`, async () => served(type, await readFile(libraryFile(name))))
+  for (const [name, content] of Object.entries(viewerFiles)) {
+    page(pathOf(name), () => served(typeOf(name), content))
+  }
+  for (const [name, file] of Object.entries(libraryFiles)) {
+    page(pathOf(name), async () => served(typeOf(name), await readFile(file)))
+  }
+  for (const name of siteFiles) {
+    page(pathOf(name), async () => served(typeOf(name), await readFile(new URL(name, siteFolder))))
   }
   return async () => {
     for (const name of makers.keys()) await once(name)
@@ -135,10 +157,6 @@ async function served(type: string, content: string | Buffer): Promise<Served> {
   const plain = Buffer.from(content)
   const tag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
   return { type, plain, zipped: await zip(plain), tag }
-}
-
-function libraryFile(name: string): URL {
-  return new URL(`./static/${name}`, import.meta.resolve('@fastify/swagger-ui'))
 }
 
 function sendServed(request: FastifyRequest, reply: FastifyReply, asset: Served): FastifyReply {

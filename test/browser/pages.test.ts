@@ -320,9 +320,9 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     await close()
   })
 
-  it('in a browser, /docs shows every version, asks nobody else, and fits a phone', async () => {
+  it('in a browser, /docs/try-it shows every version, asks nobody else, and fits a phone', async () => {
     const { page, origins, complaints, close } = await visit(browser, { viewport: wide })
-    await page.goto(`${pages.origin}/docs`)
+    await page.goto(`${pages.origin}/docs/try-it`)
     const paths = {
       '2024-10-01': '/payments/request',
       '2026-07-01': '/bill_payments/pay',

@@ -1,5 +1,8 @@
-// The documents and their page as anybody gets them, without a key.
+// The documents and their pages as anybody gets them, without a key.
+import fs from 'node:fs'
+import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { publicReasons } from '#core/errors/errors.ts'
 import { type EdgeFixture, startEdge } from './harness.ts'
 
 let edge: EdgeFixture
@@ -15,13 +18,21 @@ const get = (path: string, headers: Record<string, string> = {}) =>
 
 const pageFiles = [
   ['docs/swagger-ui.css', 'text/css'],
-  ['docs/page.css', 'text/css'],
-  ['docs/errors.css', 'text/css'],
   ['docs/swagger-ui-bundle.js', 'text/javascript'],
   ['docs/swagger-ui-standalone-preset.js', 'text/javascript'],
-  ['docs/start.js', 'text/javascript'],
+  ['docs/try-it.css', 'text/css'],
+  ['docs/try-it.js', 'text/javascript'],
+  ['docs/minisearch.js', 'text/javascript'],
   ['docs/favicon-32x32.png', 'image/png'],
+  ['docs/site.css', 'text/css'],
+  ['docs/site.js', 'text/javascript'],
+  ['docs/search.json', 'application/json'],
 ] as const
+const sitePages = fs
+  .readdirSync(path.join(import.meta.dirname, '../../docs/site'))
+  .filter((name) => name.endsWith('.html') && name !== 'index.html')
+  .map((name) => `docs/${name.replace('.html', '')}`)
+const pages = ['docs', 'docs/try-it', ...sitePages]
 
 describe('/openapi.json', () => {
   it('/openapi.json answers without a key, with the first version unless another is asked for', async () => {
@@ -78,21 +89,57 @@ describe('/asyncapi.json', () => {
 })
 
 describe('/docs', () => {
-  it('/docs is a page that loads its own files alone', async () => {
-    const answer = await get('/docs')
+  it.each(pages)('/%s is a page that loads its own files alone', async (name) => {
+    const answer = await get(`/${name}`)
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
     const policy = answer.headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'none'")
     expect(policy).not.toMatch(/unsafe|http/)
     const page = await answer.text()
-    const asked = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address)
-    const known = [...pageFiles.map(([name]) => name), 'openapi.json?version=']
-    for (const address of asked) {
-      expect(known.some((name) => address?.startsWith(name) === true)).toBe(true)
-    }
+    const asked = [...page.matchAll(/<(?:script|link|img)\b[^>]* (?:src|href)="([^"]+)"/g)]
+    expect(asked.length).toBeGreaterThan(2)
+    const known = new Set<string>(pageFiles.map(([file]) => file))
+    const files = asked.map(([, address = '']) => new URL(address, answer.url).pathname.slice(1))
+    expect(files.filter((file) => !known.has(file))).toEqual([])
     // What stands inline would not run under that policy.
-    expect(page).not.toMatch(/<style|<script>|style=|\son\w+=/)
+    expect(page).not.toMatch(/<style|<script>|style=|<[^>]*\son\w+=/)
+  })
+
+  it('/docs and its pages lead to nothing that is not there', async () => {
+    const dead: string[] = []
+    const texts = new Map<string, Promise<string>>()
+    const read = async (address: URL) => {
+      const answer = await fetch(address)
+      return answer.ok ? answer.text() : ''
+    }
+    const textAt = (address: URL) => {
+      const found = texts.get(address.href) ?? read(address)
+      texts.set(address.href, found)
+      return found
+    }
+    for (const name of pages) {
+      const own = new URL(name, `${edge.url}/`)
+      const links = [...(await textAt(own)).matchAll(/<a\b[^>]* href="([^"]+)"/g)]
+      for (const [, link = ''] of links) {
+        const address = new URL(link.replaceAll('&amp;', '&'), own)
+        const { origin, hash } = address
+        if (origin !== own.origin) continue
+        address.hash = ''
+        const text = await textAt(address)
+        // The viewer makes its anchors itself.
+        const isThere =
+          hash === '' || hash.startsWith('#/') || text.includes(`id="${decodeURI(hash.slice(1))}"`)
+        if (text === '' || !isThere) dead.push(`${name}: ${link}`)
+      }
+    }
+    expect(dead).toEqual([])
+  })
+
+  it('/docs/errors has the section that doc_url of each error leads to', async () => {
+    const text = await (await get('/docs/errors')).text()
+    const codes = Object.keys(publicReasons)
+    expect(codes.filter((code) => !text.includes(`<h2 id="${code}">`))).toEqual([])
   })
 
   it.each(pageFiles)('/docs has %s', async (name, type) => {
@@ -102,8 +149,8 @@ describe('/docs', () => {
     expect((await answer.arrayBuffer()).byteLength).toBeGreaterThan(100)
   })
 
-  it('/docs offers both versions', async () => {
-    const script = await (await get('/docs/start.js')).text()
+  it('/docs/try-it offers both versions', async () => {
+    const script = await (await get('/docs/try-it.js')).text()
     expect(script).toContain('openapi.json?version=2024-10-01')
     expect(script).toContain('openapi.json?version=2026-07-01')
   })
@@ -116,19 +163,25 @@ describe('/docs', () => {
     expect(await plain.text()).toBe(await small.text())
   })
 
-  it.each(['/docs/', '/docs/other.js', '/docs/..%2fpackage.json'])(
-    '/docs has nothing at %s',
+  it.each([
+    '/docs/',
+    '/docs/index',
+    '/docs/quick-start.html',
+    '/docs/other.js',
+    '/docs/..%2fpackage.json',
+  ])('/docs has nothing at %s', async (path) => {
+    const answer = await get(path)
+    expect(answer.status).toBe(404)
+    expect(await answer.json()).toMatchObject({ errorCode: 'ENDPOINT_NOT_FOUND' })
+  })
+
+  it.each(['/docs', '/docs/quick-start', '/docs/try-it.js'])(
+    '/docs takes GET alone at %s',
     async (path) => {
-      const answer = await get(path)
-      expect(answer.status).toBe(404)
-      expect(await answer.json()).toMatchObject({ errorCode: 'ENDPOINT_NOT_FOUND' })
+      const answer = await fetch(`${edge.url}${path}`, { method: 'HEAD' })
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
     },
   )
-
-  it.each(['/docs', '/docs/start.js'])('/docs takes GET alone at %s', async (path) => {
-    const answer = await fetch(`${edge.url}${path}`, { method: 'HEAD' })
-    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
-  })
 })
 
 it('all documents can be made in advance', async () => {
@@ -137,7 +190,7 @@ it('all documents can be made in advance', async () => {
   for (const path of [
     'openapi.json',
     'asyncapi.json',
-    'docs',
+    ...pages,
     ...pageFiles.map(([name]) => name),
   ]) {
     const answers = await Promise.all(

@@ -1,4 +1,4 @@
-// A reader who tries a request on /docs with the keys of the sandbox.
+// A reader who tries a request on /docs/try-it with the keys of the sandbox.
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findChromium, launchChromium } from '../../browser/chromium.ts'
@@ -11,16 +11,16 @@ const mesh = sharedMesh()
 const { base_url: baseUrl, projects } = mesh.sandbox
 const timeout = 30_000
 
-describe.skipIf(chromium.missing !== undefined)(`/docs${passedOver(chromium)}`, () => {
+describe.skipIf(chromium.missing !== undefined)(`/docs/try-it${passedOver(chromium)}`, () => {
   let browser: Browser
   beforeAll(async () => {
     browser = await launchChromium(chromium)
   })
   afterAll(() => browser?.close())
 
-  it('a payment is created by trying the example on /docs, with two keys filled in and nothing else', async () => {
+  it('a payment is created by trying the example on /docs/try-it, with two keys filled in and nothing else', async () => {
     const { page, complaints, close } = await visit(browser)
-    await page.goto(`${baseUrl}/docs#/Payment%20requests/createPaymentRequest`)
+    await page.goto(`${baseUrl}/docs/try-it#/Payment%20requests/createPaymentRequest`)
     await page.getByRole('button', { name: 'Authorize', exact: true }).click({ timeout })
     await page.locator('.auth-container input').fill(projects.demo.subscription_key)
     await page.locator('.auth-btn-wrapper .authorize').click()

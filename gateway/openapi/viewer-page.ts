@@ -1,31 +1,29 @@
-// The page of /docs: a frame for the bundled viewer, which loads nothing from another origin.
+// The page of /docs/try-it: a frame for the bundled viewer, which loads nothing from another origin.
 import { requestHeaders } from './parameters.ts'
 
 /** Addresses are relative, so that the page also works behind a prefix. */
-export const docsPage = `<!doctype html>
+export const viewerPage = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Payweave API</title>
-<link rel="stylesheet" href="docs/swagger-ui.css">
-<link rel="stylesheet" href="docs/page.css">
-<link rel="icon" type="image/png" href="docs/favicon-32x32.png">
+<title>Try it – Payweave</title>
+<link rel="stylesheet" href="swagger-ui.css">
+<link rel="stylesheet" href="try-it.css">
+<link rel="icon" type="image/png" href="favicon-32x32.png">
 </head>
 <body>
-<noscript>This page needs JavaScript. The documents: <a href="openapi.json?version=2024-10-01">2024-10-01</a>,
-<a href="openapi.json?version=2026-07-01">2026-07-01</a>,
-<a href="openapi.json?version=2026-12-01">2026-12-01</a>.</noscript>
+<noscript>This page needs JavaScript. <a href="reference">The API reference</a> does not.</noscript>
 <div id="viewer"></div>
-<script src="docs/swagger-ui-bundle.js"></script>
-<script src="docs/swagger-ui-standalone-preset.js"></script>
-<script src="docs/start.js"></script>
+<script src="swagger-ui-bundle.js"></script>
+<script src="swagger-ui-standalone-preset.js"></script>
+<script src="try-it.js"></script>
 </body>
 </html>
 `
 
 /** What the viewer's own style leaves to the page. */
-export const docsStyle = `body {
+export const viewerStyle = `body {
   margin: 0;
 }
 .swagger-ui .topbar a {
@@ -60,10 +58,10 @@ const madeAnew = {
 }
 
 /** The script that starts the viewer with one entry for each version. */
-export function docsInitializer(versions: readonly string[]): string {
+export function viewerInitializer(versions: readonly string[]): string {
   const urls = versions.map((version) => ({
     name: version,
-    url: `openapi.json?version=${version}`,
+    url: `../openapi.json?version=${version}`,
   }))
   return `'use strict'
 const examples = ${JSON.stringify(madeAnew)}

@@ -1,0 +1,92 @@
+// The pages of the documentation site in their order: the address of each, and the file that it is made of.
+import { errorSections } from '../../gateway/openapi/error-catalogue.ts'
+import { operationIndex, operationPages, pushReference } from './reference.ts'
+
+/**
+ * A page: of a Markdown file of the repository, or of generated Markdown. `label` names it in the navigation; without one its
+ * title does.
+ */
+export type Page = { slug: string; label?: string } & ({ source: string } | { markdown: string })
+/** Pages that the navigation lists together. */
+export type Section = { title: string; pages: Page[] }
+
+const file = (slug: string, source: string, label?: string): Page => ({
+  slug,
+  source,
+  ...(label !== undefined && { label }),
+})
+
+const guide = (name: string, slug = name): Page => file(slug, `docs/guides/${name}.md`)
+
+/** The page of `/docs` itself. */
+export const homeSlug = 'index'
+
+/** All pages but the first. */
+export function siteSections(): Section[] {
+  return [
+    {
+      title: 'Start',
+      pages: [
+        file('quick-start', 'docs/quick-start.md', 'Quick start'),
+        file('set-up', 'docs/guides/set-up.md', 'Set up a client'),
+        file('sdk', 'docs/sdk.md', 'SDKs'),
+        file('sdk-typescript', 'clients/sdk-typescript/README.md', 'TypeScript SDK'),
+        file('sdk-python', 'clients/sdk-python/README.md', 'Python SDK'),
+        file('examples', 'examples/README.md', 'A shop in one file'),
+      ],
+    },
+    {
+      title: 'Guides',
+      pages: [
+        guide('accept-a-payment'),
+        guide('webhooks'),
+        guide('accounts'),
+        guide('transfers'),
+        guide('bill-payments'),
+        guide('errors', 'handle-errors'),
+        guide('idempotency'),
+        guide('limits'),
+        guide('versioning'),
+        guide('testing'),
+        guide('going-live'),
+      ],
+    },
+    {
+      title: 'In detail',
+      pages: [
+        file('api', 'docs/api.md', 'Rules of all routes'),
+        file('api-accounts', 'docs/api-accounts.md', 'Accounts'),
+        file('api-money', 'docs/api-money.md', 'Bills, quotes, transactions'),
+        file('api-merchant', 'docs/api-merchant.md', 'Lists, refunds, deliveries'),
+        file('checkout', 'docs/checkout.md', "The payer's page"),
+        file('card-frame', 'docs/card-frame.md', 'The card form'),
+        file('events', 'docs/events.md', 'Pushes'),
+        file('push-examples', 'docs/push-examples.md', 'An example of every push'),
+        file('webhooks-signed', 'docs/webhooks-signed.md', 'Signed callbacks'),
+        file('webhooks-signed-examples', 'docs/webhooks-signed-examples.md', 'Verifiers'),
+        file('sandbox', 'docs/sandbox.md', 'The sandbox'),
+      ],
+    },
+    {
+      title: 'Reference',
+      pages: [
+        { slug: 'reference', label: 'All operations', markdown: operationIndex() },
+        ...operationPages(),
+        { slug: 'reference-pushes', markdown: pushReference() },
+        { slug: 'errors', markdown: errorSections() },
+      ],
+    },
+  ]
+}
+
+/** The first page. */
+export const homePage: Page = file(homeSlug, 'docs/guides/README.md')
+
+/** Where links to files that are no page lead, relative to `/docs`. */
+export const otherAddresses: Readonly<Record<string, string>> = {
+  'docs/errors.md': 'errors',
+  'docs/openapi/2024-10-01.json': '../openapi.json?version=2024-10-01',
+  'docs/openapi/2026-07-01.json': '../openapi.json?version=2026-07-01',
+  'docs/openapi/2026-12-01.json': '../openapi.json?version=2026-12-01',
+  'docs/openapi/asyncapi.json': '../asyncapi.json',
+}
