@@ -180,21 +180,6 @@ describe('a call', () => {
     expect(await codeOf(call.seen({}, { timeoutMs: 100 }))).toBe('DeadlineExceeded')
   })
 
-  it('a stream says that its deadline ended it, also when its handler just ends', async () => {
-    const { url } = await start(() => ({ known: [] }))
-    const envelope = Buffer.from([0, 0, 0, 0, 2, ...Buffer.from('{}')])
-    const response = await fetch(`${url}/grpc.health.v1.Health/Watch`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/connect+json',
-        'connect-protocol-version': '1',
-        'connect-timeout-ms': '150',
-      },
-      body: envelope,
-    })
-    expect(await response.text()).toMatch(/SERVING.*"error":\{"code":"deadline_exceeded"/s)
-  })
-
   it('a call that asks for more than the maximum time gets the maximum', async () => {
     let left = 0
     const started = await start((_, context) => {
