@@ -1,5 +1,6 @@
 // The one table of settings: source of validation, the redacted print and the docs.
 
+import { partOrigins } from './part-origins.ts'
 import { consolePort, metricsUrls, setting } from './setting.ts'
 import {
   baseUrl,
@@ -9,7 +10,6 @@ import {
   integer,
   networks,
   optional,
-  partOrigins,
   path,
   plainText,
   schedule,

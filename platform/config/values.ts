@@ -110,17 +110,6 @@ export const origins: Reader<string> = {
   },
 }
 
-/** The origins of several parts, each by its name. */
-export const partOrigins: Reader<readonly { part: string; url: string }[]> = {
-  of: 'part=http(s)://host[:port], by commas',
-  read: (text) =>
-    text.split(',').map((item) => {
-      const [part = '', url = '', ...rest] = item.trim().split('=')
-      if (!/^[a-z-]{1,40}$/.test(part) || rest.length > 0) fail('must be part=origin, by commas')
-      return { part, url: origin.read(url) }
-    }),
-}
-
 /** An http(s) URL that may have a path; read without a slash at its end. */
 export const baseUrl: Reader<string> = {
   of: 'http(s) URL',
