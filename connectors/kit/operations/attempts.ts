@@ -17,12 +17,15 @@ const refused: AttemptResult = { outcome: 'refused', refusal: null }
  * is new and may be executed, otherwise what became of it: refused where the charge is closed or another attempt is open.
  * Rejects with CHARGE_NOT_FOUND.
  */
-export function startAttempt(
+export async function startAttempt(
   db: Database,
   chargeId: string,
   attemptId: string,
   work?: NewWork,
 ): Promise<AttemptResult & { charge?: Charge }> {
+  // A repeat waits for no lock.
+  const before = await findAttempt(db, attemptId)
+  if (before !== undefined) return before
   return db.transaction(async (tx) => {
     const charge = await lockCharge(tx, chargeId)
     if (charge === undefined) throw new Failure('CHARGE_NOT_FOUND', `no charge ${chargeId}`)
