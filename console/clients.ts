@@ -15,6 +15,7 @@ import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
 import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { Identity } from '#platform/rpc/auth/identity.ts'
@@ -23,7 +24,9 @@ import { currentContext } from '#platform/rpc/context.ts'
 import type { Activity } from './store/activity-store.ts'
 
 /** Addresses of the services. */
-type Urls = { accountsUrl: string; paymentsUrl: string; billingUrl: string; deliveryUrl: string }
+type Urls = {
+  [part in 'accounts' | 'payments' | 'institution' | 'billing' | 'delivery' as `${part}Url`]: string
+}
 
 /** Writes down a call; it is not made when that fails. */
 export type Record = (activity: Activity) => Promise<void>
@@ -64,6 +67,7 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
   }
   const accounts = open('accounts', urls.accountsUrl)
   const payments = open('payments', urls.paymentsUrl)
+  const institution = open('institution', urls.institutionUrl)
   const billing = open('billing', urls.billingUrl)
   const delivery = open('delivery', urls.deliveryUrl)
   return {
@@ -74,6 +78,7 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     settlements: accounts.of(SettlementPostingService),
     payments: payments.of(PaymentsService),
     paymentOperations: payments.of(PaymentOperationsService),
+    institution: institution.of(InstitutionService),
     bills: billing.of(BillingService),
     catalogue: billing.of(CatalogueService),
     deliveries: delivery.of(DeliveryService),
@@ -83,7 +88,7 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     endpoints: delivery.of(EndpointService),
     replays: delivery.of(ReplayService),
     replayPolls: delivery.unrecordedOf(ReplayService),
-    closers: [accounts, payments, billing, delivery],
+    closers: [accounts, payments, institution, billing, delivery],
   }
 }
 
@@ -148,6 +153,7 @@ const targetFields = [
   'refundId',
   'artefactId',
   'reviewId',
+  'movementId',
   'transactionId',
   'subjectId',
   'keyId',

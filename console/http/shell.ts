@@ -58,6 +58,11 @@ const projectPlaces: Place[] = [
     needs: 'payweave.billing.v1.BillingService/ListBillPayments',
   },
   {
+    label: 'Transfers',
+    path: 'transfers',
+    needs: 'payweave.institution.v1.InstitutionService/ListProjectTransactions',
+  },
+  {
     label: 'Developers',
     path: 'developers',
     needs: 'payweave.accounts.v1.AccessService/ListApiKeys',

@@ -1,7 +1,8 @@
 // What pages are built from: facts, tables, forms and filters, as data that the templates of the same names render.
 import type { timestampDate } from '@bufbuild/protobuf/wkt'
+import type { Money } from '#gen/payweave/types/v1/types_pb.js'
 import type { Chart, Trend } from './chart/chart.ts'
-import { choices } from './words.ts'
+import { choices, money } from './words.ts'
 
 /** A time, or none. */
 type Time = Parameters<typeof timestampDate>[0] | undefined
@@ -33,6 +34,11 @@ export function row(value: string, href: string): Cell {
 /** A formatted amount. */
 export function amount(value: string): Cell {
   return { text: value, as: 'amount' }
+}
+
+/** Money of a message; nothing where it has none. */
+export function moneyCell(value: Money | undefined): Cell {
+  return amount(value === undefined ? '' : money(value.minorUnits, value.currency))
 }
 
 /** A field of a form or filter. */

@@ -91,7 +91,7 @@ function answer({ reply }: Work, q: string, path: string | undefined): FastifyRe
 
 /** The path of what has this id in a project. */
 async function find(
-  { payments, deliveries, replays }: Clients,
+  { payments, deliveries, replays, institution }: Clients,
   projectId: string,
   id: string,
 ): Promise<string | undefined> {
@@ -100,6 +100,7 @@ async function find(
   const looks: [path: string, look: () => Promise<unknown>][] = [
     [`${base}/payments/${id}`, () => payments.getPayment({ projectId, paymentId: id })],
     [`${base}/pushes/${id}`, () => deliveries.getDelivery({ projectId, deliveryId: id })],
+    [`${base}/transfers/${id}`, () => institution.getTransaction({ projectId, movementId: id })],
     [`${base}/pushes/replays/${id}`, () => replays.getReplayJob({ projectId, jobId: id })],
   ]
   const found = await Promise.all(looks.map(([, look]) => orUndefined(look)))

@@ -148,7 +148,7 @@ export const wiring = {
     meaning: 'RPC address of the payments service.',
   }),
   INSTITUTION_URL: setting({
-    for: ['gateway', 'simulator'],
+    for: ['gateway', 'simulator', 'console'],
     reader: origins,
     default: serviceUrl('institution'),
     meaning: 'RPC address of the institution service.',

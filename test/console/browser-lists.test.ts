@@ -10,6 +10,7 @@ const pages = {
   'the developers': (tab: Tab) => `${projectBase(tab)}/developers`,
   'the access': (tab: Tab) => `${projectBase(tab)}/access`,
   'the branding': (tab: Tab) => `${projectBase(tab)}/branding`,
+  'the transfers': (tab: Tab) => `${projectBase(tab)}/transfers`,
   'the bills': (tab: Tab) => `${projectBase(tab)}/bills`,
   'the balances': (tab: Tab) => `${projectBase(tab)}/balances`,
 }

@@ -7,6 +7,7 @@ const demo = (tab: Tab) => tab.harness.peers.projects.demo
 const pages = {
   'a payment': (tab: Tab) => `${projectBase(tab)}/payments/${demo(tab).payment.paymentId}`,
   'a bill payment': (tab: Tab) => `${projectBase(tab)}/bills/${demo(tab).bill.transactionId}`,
+  'a transfer': (tab: Tab) => `${projectBase(tab)}/transfers/${demo(tab).transfer.movementId}`,
   'one push': (tab: Tab) => `${projectBase(tab)}/pushes/${demo(tab).delivery.deliveryId}`,
   'a replay': (tab: Tab) => `${projectBase(tab)}/pushes/replays/${demo(tab).job.jobId}`,
   'a page that does not exist': () => '/nowhere',

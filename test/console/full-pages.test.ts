@@ -16,7 +16,16 @@ afterAll(() => harness?.close())
 const maxBytes = 60 * 1024
 const assetBytes = Object.values(assets).reduce((sum, { content }) => sum + content.length, 0)
 
-const ofProject = ['', 'payments', 'pushes', 'receivers', 'balances', 'bills', 'access']
+const ofProject = [
+  '',
+  'payments',
+  'pushes',
+  'receivers',
+  'balances',
+  'bills',
+  'transfers',
+  'access',
+]
 const ofStaff = ['', 'now', 'inbox', 'stuck', 'dead-letters', 'audit']
 
 it.each([...ofProject.map((place) => `project ${place}`), ...ofStaff])(

@@ -17,6 +17,7 @@ import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
 import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { migrationFolders } from '#platform/db/schemas.ts'
@@ -51,7 +52,14 @@ export type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Starts everything that the tests of a file share. */
 export async function startHarness(texts?: Texts) {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-console-'))
-  writeIdentities(secrets, ['console', 'accounts', 'payments', 'billing', 'delivery'])
+  writeIdentities(secrets, [
+    'console',
+    'accounts',
+    'payments',
+    'institution',
+    'billing',
+    'delivery',
+  ])
   const identityOf = (name: string) =>
     openIdentity({ name, dir: join(secrets, name), log: silentLog })
   const database = await createTestDatabase('console', migrationFolders('console'))
@@ -86,6 +94,7 @@ export async function startHarness(texts?: Texts) {
       [PaymentsService, peers.payments],
       [PaymentOperationsService, peers.paymentOperations],
     ]),
+    serve('institution', [[InstitutionService, peers.institution]]),
     serve('billing', [
       [CatalogueService, peers.catalogue],
       [BillingService, peers.bills],
@@ -98,10 +107,14 @@ export async function startHarness(texts?: Texts) {
       [ReplayService, peers.replays],
     ]),
   ])
-  const [accountsUrl = '', paymentsUrl = '', billingUrl = '', deliveryUrl = ''] = servers.map(
-    ({ port }) => `http://${host}:${port}`,
-  )
-  const urls = { accountsUrl, paymentsUrl, billingUrl, deliveryUrl }
+  const [
+    accountsUrl = '',
+    paymentsUrl = '',
+    institutionUrl = '',
+    billingUrl = '',
+    deliveryUrl = '',
+  ] = servers.map(({ port }) => `http://${host}:${port}`)
+  const urls = { accountsUrl, paymentsUrl, institutionUrl, billingUrl, deliveryUrl }
   const clients = openClients(urls, identityOf('console'), (one) => insertActivity(db, one))
   const part = await servePart()
   const parts = watchParts(

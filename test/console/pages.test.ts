@@ -19,7 +19,7 @@ afterAll(() => harness?.close())
 
 /** Every page of the console. */
 function everyPage(): string[] {
-  const { projectId, payment, bill, delivery, job } = harness.peers.projects.demo
+  const { projectId, payment, bill, transfer, delivery, job } = harness.peers.projects.demo
   const { staff } = harness.peers
   const base = `/projects/${projectId}`
   return [
@@ -37,6 +37,9 @@ function everyPage(): string[] {
     `${base}/bills/${bill.transactionId}`,
     '/now',
     '/now/runbooks/jetstream-down',
+    `${base}/transfers`,
+    `${base}/transfers?state=completed`,
+    `${base}/transfers/${transfer.movementId}`,
     '/inbox',
     `/inbox/onboardings/${staff.reviewId}`,
     '/stuck',
@@ -288,6 +291,19 @@ it('the bill payments are a CSV file whose cells are no formulas, page after pag
     expect(line).toContain(`,"'${evil.replaceAll('"', '""')}",`)
   }
   const none = await browser.get(`/projects/${projectId}/bills.csv?state=failed`)
+  expect(none.text.trimEnd()).toBe(head)
+})
+
+it('the transfers are a CSV file whose cells are no formulas, page after page', async () => {
+  const { projectId, transfer } = harness.peers.projects.demo
+  const { text } = await browser.get(`/projects/${projectId}/transfers.csv?state=completed`)
+  const [head, ...rows] = text.trimEnd().split('\r\n')
+  expect(head).toMatch(/^id,transaction_id,amount,currency,/)
+  expect(rows).toHaveLength(2)
+  for (const line of rows) {
+    expect(line).toContain(`${transfer.movementId},"'${evil.replaceAll('"', '""')}",25.00,USD,`)
+  }
+  const none = await browser.get(`/projects/${projectId}/transfers.csv?state=failed`)
   expect(none.text.trimEnd()).toBe(head)
 })
 

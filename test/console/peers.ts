@@ -11,6 +11,10 @@ import { BreakerState, type EndpointService } from '#gen/payweave/delivery/v1/en
 import type { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import type { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import {
+  type InstitutionService,
+  TransactionStatus,
+} from '#gen/payweave/institution/v1/institution_pb.js'
+import {
   PaymentEventType,
   PaymentState,
   type PaymentsService,
@@ -307,7 +311,21 @@ export function newPeers(texts: Texts = evilTexts) {
       return { pdf: Buffer.from(`%PDF-${billOf(projectId, transactionId).receiptId}`) }
     },
   }
-  const handlers = { access, payments, bills, ...ofDelivery }
+  const institution: Partial<ServiceImpl<typeof InstitutionService>> = {
+    listProjectTransactions({ projectId, status, pageToken, pageSize }) {
+      seen('ListProjectTransactions')
+      const { transfer } = of(projectId)
+      if (status !== TransactionStatus.UNSPECIFIED && status !== transfer.status) return {}
+      const transactions = many(transfer, pageSize)
+      return { transactions, nextPageToken: pageToken === '' ? 'second' : '' }
+    },
+    getTransaction({ projectId, movementId }) {
+      const { transfer } = of(projectId)
+      if (movementId === transfer.movementId) return { transaction: transfer }
+      throw new Failure('TRANSACTION_NOT_FOUND', 'no such transaction')
+    },
+  }
+  const handlers = { access, payments, institution, bills, ...ofDelivery }
   return {
     pages,
     projects,

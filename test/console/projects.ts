@@ -13,6 +13,11 @@ import {
 } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { ReplayJobSchema, ReplayJobState } from '#gen/payweave/delivery/v1/replay_pb.js'
 import {
+  TransactionSchema,
+  TransactionStatus,
+  TransactionType,
+} from '#gen/payweave/institution/v1/institution_pb.js'
+import {
   FraudCheckStatus,
   PayerState,
   PaymentChannel,
@@ -99,6 +104,24 @@ export function newProject(name: string, texts: Texts) {
     createTime: time,
     endTime: time,
   })
+  const party = { mobileNumber: texts.number, organizationId: texts.name, metadata: texts.note }
+  const transfer = create(TransactionSchema, {
+    movementId: randomUUID(),
+    projectId,
+    transactionId: texts.id,
+    institutionName: texts.name,
+    institutionReceiptId: texts.id,
+    type: TransactionType.CASHOUT,
+    status: TransactionStatus.COMPLETED,
+    amount: { currency: 'USD', minorUnits: 2_500n },
+    senderAmount: { currency: 'USD', minorUnits: 2_500n },
+    fees: { senderPays: { currency: 'USD', minorUnits: 100n } },
+    description: texts.note,
+    debitParty: party,
+    creditParty: { ...party, mobileNumber: '', accountNumber: texts.id },
+    createTime: time,
+    endTime: time,
+  })
   const job = create(ReplayJobSchema, {
     jobId: randomUUID(),
     projectId,
@@ -116,7 +139,7 @@ export function newProject(name: string, texts: Texts) {
     supportPhone: texts.number,
     websiteUrl: texts.url,
   }
-  return { projectId, branding, ...named, keyId, payment, bill, delivery, job }
+  return { projectId, branding, ...named, keyId, payment, bill, transfer, delivery, job }
 }
 
 /** A project as AccessService shows it. */

@@ -25,6 +25,7 @@ describe('a person of one project', () => {
       const things = [
         `payments/${other.payment.paymentId}`,
         `bills/${other.bill.transactionId}`,
+        `transfers/${other.transfer.movementId}`,
         `pushes/${other.delivery.deliveryId}`,
         `pushes/replays/${other.job.jobId}`,
         `branding/preview?merchant=${other.payment.merchantId}`,
@@ -39,6 +40,8 @@ describe('a person of one project', () => {
         '/balances',
         '/bills',
         '/bills.csv',
+        '/transfers',
+        '/transfers.csv',
         '/access',
         '/balances/statement.csv',
         '/developers',
@@ -93,13 +96,14 @@ describe('a person of one project', () => {
     const { demo, other } = harness.peers.projects
     const own = await harness.signedIn('abena')
     const staff = await harness.signedIn('yaw')
-    for (const [browser, { projectId, payment, delivery, job }] of [
+    for (const [browser, { projectId, payment, transfer, delivery, job }] of [
       [own, demo],
       [staff, demo],
       [staff, other],
     ] as const) {
       for (const [id, path] of [
         [payment.paymentId, `payments/${payment.paymentId}`],
+        [transfer.movementId, `transfers/${transfer.movementId}`],
         [delivery.deliveryId, `pushes/${delivery.deliveryId}`],
         [job.jobId, `pushes/replays/${job.jobId}`],
       ]) {

@@ -33,6 +33,7 @@ for (const [name, path] of [
   ['push', `${base}/pushes/${delivery.deliveryId}`],
   ['replay', `${base}/pushes/replays/${job.jobId}`],
   ['developers', `${base}/developers`],
+  ['transfers', `${base}/transfers`],
   ['branding', `${base}/branding`],
   ['now', '/now'],
   ['inbox', '/inbox'],

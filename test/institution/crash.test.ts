@@ -165,7 +165,7 @@ async function ending(
   return eventually(async () => {
     await endTransfers(engine, kind, old)
     try {
-      const request = { projectId, institutionName, transactionId }
+      const request = { projectId, institutionName, transactionId, movementId: '' }
       const { transaction } = await getTransaction(request as never, undefined as never)
       const isPending = transaction?.status === TransactionStatus.PENDING
       return !isPending && { transaction: transaction as Transaction }

@@ -1,7 +1,9 @@
-// The history of a number: both sides, pages, windows, grants, and nobody else's transactions.
+// The history of a number and the list of a project: both sides, pages, windows, states, grants, and nobody else's transactions.
 import { randomUUID } from 'node:crypto'
 import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { TransactionStatus, TransactionType } from '#gen/payweave/institution/v1/institution_pb.js'
+import { sql } from '#platform/db/db.ts'
 import type { Person } from './accounts.ts'
 import { type Harness, refusal, startHarness } from './harness.ts'
 
@@ -103,4 +105,74 @@ it('the history of an account is empty for another project, and for one whose gr
   expect(idsOf(await list())).toEqual([])
   harness.accounts.state.granted = true
   expect(idsOf(await list())).toEqual(ids)
+})
+
+describe('the list of a project', () => {
+  type Wanted = { projectId?: string; status?: TransactionStatus; pageSize?: number }
+
+  async function listAll(more: Wanted = {}): Promise<string[]> {
+    const seen: string[] = []
+    let pageToken = ''
+    do {
+      const { projectId } = harness
+      const page = await harness.institution.listProjectTransactions({
+        projectId,
+        ...more,
+        pageToken,
+      })
+      seen.push(...page.transactions.map(({ transactionId }) => transactionId))
+      pageToken = page.nextPageToken
+    } while (pageToken !== '')
+    return seen
+  }
+
+  it('the transactions of a project are listed newest first, page after page, and by state', async () => {
+    const { COMPLETED, PENDING } = TransactionStatus
+    const asked = harness.order(harness.accounts.session(ama), ama, kofi, {
+      type: TransactionType.CASHOUT,
+      creditParty: { organizationId: 'Demo Bank', accountNumber: '7' },
+    })
+    const { transactionId } = await harness.create(asked)
+    const all = [transactionId, ...ids]
+    expect(await listAll()).toEqual(all)
+    expect(await listAll({ pageSize: 2 })).toEqual(all)
+    expect(await listAll({ status: COMPLETED, pageSize: 1 })).toEqual(ids)
+    expect(await listAll({ status: PENDING })).toEqual([transactionId])
+    expect(await listAll({ status: TransactionStatus.FAILED })).toEqual([])
+  })
+
+  it('the list of a project has none of another, on any page, and nor does another find its transactions', async () => {
+    const { institution, projectId } = harness
+    const { nextPageToken: pageToken, transactions } = await institution.listProjectTransactions({
+      projectId,
+      pageSize: 1,
+    })
+    const [first] = transactions
+    const other = { projectId: randomUUID() }
+    expect(await listAll(other)).toEqual([])
+    const page = await institution.listProjectTransactions({ ...other, pageToken })
+    expect(page.transactions).toEqual([])
+    const movementId = first?.movementId ?? ''
+    const found = await institution.getTransaction({ projectId, movementId })
+    expect(found.transaction).toEqual(first)
+    expect(await refusal(institution.getTransaction({ ...other, movementId }))).toBe(
+      'TRANSACTION_NOT_FOUND',
+    )
+    expect(
+      await refusal(institution.listProjectTransactions({ projectId, pageToken: 'nonsense' })),
+    ).toBe('INVALID_PARAMETER page_token')
+  })
+
+  it('the list of a project reads its page by the index of the project and state', async () => {
+    const plan = sql(
+      'test_project_list_plan',
+      `explain select 1 from transaction where project_id = '${harness.projectId}'
+         and state = 'failed' and create_time is not null and movement_id < '${randomUUID()}'
+       order by movement_id desc limit 10`,
+    )
+    const lines = await harness.db.rows<{ 'QUERY PLAN': string }>(plan, [])
+    const text = lines.map((line) => line['QUERY PLAN']).join('\n')
+    expect(text).toContain('transaction_of_project')
+    expect(text).not.toContain('Sort')
+  })
 })

@@ -96,8 +96,8 @@ async function preview(work: ProjectWork, clients: Clients) {
   const state = read('state') ?? 'open'
   if (!previewStates.some(([name]) => name === state)) throw invalid('state', 'must be a state')
   const language = languageOfTag(read('language') ?? 'en') ?? 'en'
-  const { merchantWith, previewPage, requireBranding } = await import('./preview.ts')
   const stored = await merchantNamed(work, clients)
+  const { merchantWith, previewPage, requireBranding } = await import('./preview.ts')
   const { merchantId } = stored
   let merchant = stored
   let logoUrl = `${pathOf(work)}/logo.png?merchant=${merchantId}`

@@ -8,16 +8,26 @@ import {
   type CreateTransactionRequest,
   CreateTransactionRequestSchema,
   type InstitutionService,
+  TransactionStatus,
   type Party as WireParty,
 } from '#gen/payweave/institution/v1/institution_pb.js'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import { microsOfTimestamp } from '#platform/rpc/timestamps.ts'
 import type { NewTransaction, Party } from '../domain/transaction.ts'
-import { listHistory } from '../operations/history.ts'
+import { listHistory, listProject } from '../operations/history.ts'
 import type { Institution } from '../operations/institution.ts'
 import { createTransaction, getTransaction } from '../operations/transactions.ts'
 import type { Token } from '../ports/sessions.ts'
+import type { TransactionList } from '../store/project-list-store.ts'
 import { transactionMessage, typeOf } from './messages.ts'
+
+const lists = {
+  [TransactionStatus.UNSPECIFIED]: 'all',
+  [TransactionStatus.PENDING]: 'pending',
+  [TransactionStatus.COMPLETED]: 'completed',
+  [TransactionStatus.FAILED]: 'failed',
+  [TransactionStatus.CANCELLED]: 'cancelled',
+} as const satisfies Record<TransactionStatus, TransactionList>
 
 /**
  * The handlers of InstitutionService. All reject as `projectOf` and a Queryable do.
@@ -26,8 +36,8 @@ import { transactionMessage, typeOf } from './messages.ts'
  * SESSION_EXPIRED, the parties (PARTY_NOT_ALLOWED, ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, ACCOUNT_UNAVAILABLE,
  * SAME_PARTIES), amounts and fees (INVALID_PARAMETER, MISSING_PARAMETER), the quote (QUOTE_NOT_FOUND,
  * PARTY_NOT_ALLOWED, QUOTE_EXPIRED, QUOTE_ALREADY_USED, QUOTE_MISMATCH), LIMIT_EXCEEDED, INSUFFICIENT_FUNDS.
- * `getTransaction` refuses with TRANSACTION_NOT_FOUND, `listTransactions` a bad window or page token with
- * INVALID_PARAMETER. The first two reject with SERVICE_UNAVAILABLE while it is undecided whether there is a
+ * `getTransaction` refuses with TRANSACTION_NOT_FOUND, `listTransactions` a bad window, and both lists a bad page
+ * token, with INVALID_PARAMETER. The first two reject with SERVICE_UNAVAILABLE while it is undecided whether there is a
  * transaction.
  */
 export function institutionService(
@@ -43,8 +53,9 @@ export function institutionService(
       )
       return { transaction: transactionMessage(made.transaction), replayed: made.replayed }
     },
-    async getTransaction({ projectId, institutionName, transactionId }, context) {
-      const key = { projectId: projectOf(context, projectId), institutionName, transactionId }
+    async getTransaction({ institutionName, transactionId, movementId, ...request }, context) {
+      const projectId = projectOf(context, request.projectId)
+      const key = { projectId, institutionName, transactionId, movementId }
       return { transaction: transactionMessage(await getTransaction(institution, key)) }
     },
     async listTransactions(request, context) {
@@ -58,6 +69,13 @@ export function institutionService(
         pageToken,
       })
       return { transactions: transactions.map(transactionMessage), nextPageToken }
+    },
+    async listProjectTransactions(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const { pageSize, pageToken } = request
+      const place = { projectId, pageSize, pageToken }
+      const page = await listProject(institution, lists[request.status], place)
+      return { ...page, transactions: page.transactions.map(transactionMessage) }
     },
   }
 }

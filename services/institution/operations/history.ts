@@ -1,10 +1,12 @@
-// Lists the transactions of a number within a window, page by page.
+// Lists transactions page by page: of a number within a window, and of a project.
 import { invalid } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { microsOf } from '#core/text/time.ts'
 import { withProject } from '#platform/rpc/client/client.ts'
 import type { Shown } from '../api/messages.ts'
+import type { Transaction } from '../domain/transaction.ts'
 import { institutionsOf, listTransactions, type Place, readClock } from '../store/history-store.ts'
+import { listOfProject, type TransactionList } from '../store/project-list-store.ts'
 import type { Institution } from './institution.ts'
 
 /** What to list. */
@@ -46,12 +48,38 @@ export async function listHistory(
     after,
     limit: limit + 1,
   })
-  const transactions = rows.slice(0, limit).flatMap((row) => {
+  const transactions = shownOf(rows.slice(0, limit))
+  const last = rows.length > limit ? transactions.at(-1) : undefined
+  return { transactions, nextPageToken: last === undefined ? '' : pageTokenOf(last) }
+}
+
+/** A page of a project's transactions, newest first, those at institutions whose grant was revoked too. */
+export async function listProject(
+  { db }: Institution,
+  list: TransactionList,
+  { projectId, pageSize, pageToken }: Pick<Listing, 'projectId' | 'pageSize' | 'pageToken'>,
+): Promise<{ transactions: Shown[]; nextPageToken: string }> {
+  const limit = pageSize === 0 ? usualPageSize : pageSize
+  const afterId = pageToken === '' ? undefined : readId(pageToken)
+  const rows = await listOfProject(db, list, { projectId, afterId, limit: limit + 1 })
+  const transactions = shownOf(rows.slice(0, limit))
+  const last = rows.length > limit ? transactions.at(-1) : undefined
+  const nextPageToken = Buffer.from(last?.movementId ?? '').toString('base64url')
+  return { transactions, nextPageToken }
+}
+
+function readId(token: string): string {
+  const id = Buffer.from(token, 'base64url').toString()
+  if (!isUuid(id)) throw invalid('page_token', 'is not ours')
+  return id
+}
+
+/** Transactions without claims, which no list has. */
+function shownOf(rows: Transaction[]): Shown[] {
+  return rows.flatMap((row) => {
     const { state } = row
     return state === 'claimed' ? [] : [{ ...row, state }]
   })
-  const last = rows.length > limit ? transactions.at(-1) : undefined
-  return { transactions, nextPageToken: last === undefined ? '' : pageTokenOf(last) }
 }
 
 function windowOf({ startUs, endUs }: Listing, lastUs: bigint) {

@@ -11,6 +11,7 @@ import type { Draft, Leased, NewTransaction, Session, Transaction } from '../dom
 import { countedMinor } from '../ports/rates.ts'
 import { resolveSession, type Token } from '../ports/sessions.ts'
 import {
+  findById,
   findByKey,
   findByName,
   insertClaim,
@@ -128,12 +129,21 @@ async function settled(
   }
 }
 
-/** Reads a transaction by the client's id. TRANSACTION_NOT_FOUND. */
+/** The client's id of a transaction at an institution or, where it is not empty, its UUID. */
+export type NamedTransaction = {
+  projectId: string
+  institutionName: string
+  transactionId: string
+  movementId: string
+}
+
+/** Reads a transaction. TRANSACTION_NOT_FOUND. */
 export async function getTransaction(
   institution: Institution,
-  key: { projectId: string; institutionName: string; transactionId: string },
+  key: NamedTransaction,
 ): Promise<Shown> {
-  const known = await settled(institution, () => findByName(institution.db, key))
+  const find = key.movementId === '' ? findByName : findById
+  const known = await settled(institution, () => find(institution.db, key))
   if (known === undefined)
     throw new Failure('TRANSACTION_NOT_FOUND', 'there is no such transaction')
   return known

@@ -122,6 +122,20 @@ export async function findByName(
   return row === undefined ? undefined : readRow(row)
 }
 
+const findByIdStatement = sql(
+  'transaction_find_by_id',
+  `select ${columns} from transaction where movement_id = $1 and project_id = $2`,
+)
+
+/** The same by its UUID. Locks nothing. */
+export async function findById(
+  db: Queryable,
+  { projectId, movementId }: { projectId: string; movementId: string },
+): Promise<Transaction | undefined> {
+  const row = await db.row<Row>(findByIdStatement, [movementId, projectId])
+  return row === undefined ? undefined : readRow(row)
+}
+
 const reserveStatement = sql(
   'transaction_reserve',
   `update transaction set quote_expire_time = $3, rounding_minor = $4, rounding_currency = $5

@@ -14,7 +14,11 @@ import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
-import { InstitutionService, TransactionType } from '#gen/payweave/institution/v1/institution_pb.js'
+import {
+  InstitutionService,
+  TransactionStatus,
+  TransactionType,
+} from '#gen/payweave/institution/v1/institution_pb.js'
 import {
   TransferOutcome as InstitutionOutcome,
   TransferReportService,
@@ -143,6 +147,7 @@ function payments({ projectId, merchantId }: Facts): Requests {
 }
 
 function institution({ projectId, sessionToken }: Facts): Requests {
+  const idToken = Buffer.from(randomUUID()).toString('base64url')
   const party = {
     mobileNumber: '+12025550100',
     organizationId: 'Demo',
@@ -176,7 +181,13 @@ function institution({ projectId, sessionToken }: Facts): Requests {
         { ...transaction, token: { case: 'sessionToken', value: sessionToken } },
         { ...transaction, token: { case: 'sessionTokenSealed', value: 'AQIDBAUGBwg=' } },
       ],
-      getTransaction: [{ projectId, institutionName: 'Demo Wallet', transactionId: randomUUID() }],
+      getTransaction: [
+        { projectId, institutionName: 'Demo Wallet', transactionId: randomUUID() },
+        { projectId, movementId: randomUUID() },
+      ],
+      listProjectTransactions: [
+        { projectId, status: TransactionStatus.FAILED, pageSize: 10, pageToken: idToken },
+      ],
       listTransactions: [
         {
           projectId,

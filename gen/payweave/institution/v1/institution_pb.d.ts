@@ -489,6 +489,13 @@ export declare type GetTransactionRequest = Message<"payweave.institution.v1.Get
    * @generated from field: string transaction_id = 3;
    */
   transactionId: string;
+
+  /**
+   * UUID of the transaction, which names it by itself. Empty: the name of the institution and the client's id do.
+   *
+   * @generated from field: string movement_id = 4;
+   */
+  movementId: string;
 };
 
 /**
@@ -600,6 +607,74 @@ export declare type ListTransactionsResponse = Message<"payweave.institution.v1.
  * Use `create(ListTransactionsResponseSchema)` to create a new message.
  */
 export declare const ListTransactionsResponseSchema: GenMessage<ListTransactionsResponse>;
+
+/**
+ * Lists a project's transactions at all institutions, newest first.
+ *
+ * @generated from message payweave.institution.v1.ListProjectTransactionsRequest
+ */
+export declare type ListProjectTransactionsRequest = Message<"payweave.institution.v1.ListProjectTransactionsRequest"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * State. UNSPECIFIED: any.
+   *
+   * @generated from field: payweave.institution.v1.TransactionStatus status = 2;
+   */
+  status: TransactionStatus;
+
+  /**
+   * Page size, 1 to 200; 0 means 50.
+   *
+   * @generated from field: uint32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payweave.institution.v1.ListProjectTransactionsRequest.
+ * Use `create(ListProjectTransactionsRequestSchema)` to create a new message.
+ */
+export declare const ListProjectTransactionsRequestSchema: GenMessage<ListProjectTransactionsRequest>;
+
+/**
+ * Response to ListProjectTransactionsRequest.
+ *
+ * @generated from message payweave.institution.v1.ListProjectTransactionsResponse
+ */
+export declare type ListProjectTransactionsResponse = Message<"payweave.institution.v1.ListProjectTransactionsResponse"> & {
+  /**
+   * The page.
+   *
+   * @generated from field: repeated payweave.institution.v1.Transaction transactions = 1;
+   */
+  transactions: Transaction[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payweave.institution.v1.ListProjectTransactionsResponse.
+ * Use `create(ListProjectTransactionsResponseSchema)` to create a new message.
+ */
+export declare const ListProjectTransactionsResponseSchema: GenMessage<ListProjectTransactionsResponse>;
 
 /**
  * Type of a transaction: `transaction_type` of the JSON contract.
@@ -740,6 +815,16 @@ export declare const InstitutionService: GenService<{
     methodKind: "unary";
     input: typeof ListTransactionsRequestSchema;
     output: typeof ListTransactionsResponseSchema;
+  },
+  /**
+   * Lists transactions, those at institutions whose grant was revoked too. INVALID_ARGUMENT for an invalid page token.
+   *
+   * @generated from rpc payweave.institution.v1.InstitutionService.ListProjectTransactions
+   */
+  listProjectTransactions: {
+    methodKind: "unary";
+    input: typeof ListProjectTransactionsRequestSchema;
+    output: typeof ListProjectTransactionsResponseSchema;
   },
 }>;
 

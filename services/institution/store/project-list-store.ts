@@ -1,0 +1,38 @@
+// Lists the transactions of a project at all institutions. Locks nothing.
+import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
+import type { ShownState, Transaction } from '../domain/transaction.ts'
+import { columnNames, columns, type Row, readRow } from './row.ts'
+
+const inState = (state: ShownState) =>
+  `(select ${columns} from transaction
+    where project_id = $1 and state = '${state}' and create_time is not null
+      and ($2::uuid is null or movement_id < $2)
+    order by movement_id desc limit $3)`
+
+const listStatement = (name: string, ...states: ShownState[]): Sql =>
+  sql(
+    `transaction_list_${name}`,
+    `select ${columnNames} from (${states.map(inState).join(' union all ')}) as listed
+     order by movement_id desc limit $3`,
+  )
+
+const listStatements = {
+  all: listStatement('all', 'pending', 'completed', 'failed', 'cancelled'),
+  pending: listStatement('pending', 'pending'),
+  completed: listStatement('completed', 'completed'),
+  failed: listStatement('failed', 'failed'),
+  cancelled: listStatement('cancelled', 'cancelled'),
+}
+
+/** Which transactions a list holds. */
+export type TransactionList = keyof typeof listStatements
+
+/** Transactions of a project, newest first; `afterId`: behind this one. */
+export async function listOfProject(
+  db: Queryable,
+  list: TransactionList,
+  { projectId, afterId, limit }: { projectId: string; afterId: string | undefined; limit: number },
+): Promise<Transaction[]> {
+  const rows = await db.rows<Row>(listStatements[list], [projectId, afterId ?? null, limit])
+  return rows.map(readRow)
+}
