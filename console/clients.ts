@@ -18,6 +18,7 @@ import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
 import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
+import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import type { Identity } from '#platform/rpc/auth/identity.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
 import { currentContext } from '#platform/rpc/context.ts'
@@ -25,7 +26,13 @@ import type { Activity } from './store/activity-store.ts'
 
 /** Addresses of the services. */
 type Urls = {
-  [part in 'accounts' | 'payments' | 'institution' | 'billing' | 'delivery' as `${part}Url`]: string
+  [part in
+    | 'accounts'
+    | 'payments'
+    | 'institution'
+    | 'quotes'
+    | 'billing'
+    | 'delivery' as `${part}Url`]: string
 }
 
 /** Writes down a call; it is not made when that fails. */
@@ -68,6 +75,7 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
   const accounts = open('accounts', urls.accountsUrl)
   const payments = open('payments', urls.paymentsUrl)
   const institution = open('institution', urls.institutionUrl)
+  const quotes = open('quotes', urls.quotesUrl)
   const billing = open('billing', urls.billingUrl)
   const delivery = open('delivery', urls.deliveryUrl)
   return {
@@ -79,6 +87,7 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     payments: payments.of(PaymentsService),
     paymentOperations: payments.of(PaymentOperationsService),
     institution: institution.of(InstitutionService),
+    quotes: quotes.of(QuotesService),
     bills: billing.of(BillingService),
     catalogue: billing.of(CatalogueService),
     deliveries: delivery.of(DeliveryService),
@@ -88,7 +97,7 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     endpoints: delivery.of(EndpointService),
     replays: delivery.of(ReplayService),
     replayPolls: delivery.unrecordedOf(ReplayService),
-    closers: [accounts, payments, institution, billing, delivery],
+    closers: [accounts, payments, institution, quotes, billing, delivery],
   }
 }
 
@@ -154,6 +163,7 @@ const targetFields = [
   'artefactId',
   'reviewId',
   'movementId',
+  'quoteId',
   'transactionId',
   'subjectId',
   'keyId',

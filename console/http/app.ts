@@ -18,6 +18,7 @@ import { registerDeadLetters } from '../routes/dead-letters.ts'
 import { registerDevelopers } from '../routes/developers.ts'
 import { registerHome } from '../routes/home.ts'
 import { registerInbox } from '../routes/inbox.ts'
+import { registerQuotes } from '../routes/institution/quotes.ts'
 import { registerTransfers } from '../routes/institution/transfers.ts'
 import { registerLedger } from '../routes/ledger.ts'
 import { registerNow } from '../routes/now.ts'
@@ -115,6 +116,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerBills(app, { worker, clients })
   registerNow(app, { worker, parts: options.parts })
   registerTransfers(app, { worker, clients })
+  registerQuotes(app, { worker, clients })
   registerInbox(app, { worker, clients })
   registerOnboarding(app, { worker, clients })
   registerStuck(app, { worker, clients })

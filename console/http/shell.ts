@@ -63,6 +63,11 @@ const projectPlaces: Place[] = [
     needs: 'payweave.institution.v1.InstitutionService/ListProjectTransactions',
   },
   {
+    label: 'Quotes',
+    path: 'quotes',
+    needs: 'payweave.quotes.v1.QuotesService/ListQuotes',
+  },
+  {
     label: 'Developers',
     path: 'developers',
     needs: 'payweave.accounts.v1.AccessService/ListApiKeys',

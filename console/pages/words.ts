@@ -46,6 +46,7 @@ type Tone = 'good' | 'bad' | 'busy' | 'plain'
 
 const tones: Readonly<Record<Exclude<Tone, 'plain'>, readonly string[]>> = {
   good: [
+    'used',
     'paid',
     'success',
     'delivered',

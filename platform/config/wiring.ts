@@ -154,7 +154,7 @@ export const wiring = {
     meaning: 'RPC address of the institution service.',
   }),
   QUOTES_URL: setting({
-    for: ['gateway', 'institution'],
+    for: ['gateway', 'institution', 'console'],
     reader: origins,
     default: serviceUrl('quotes'),
     meaning: 'RPC address of the quotes service.',

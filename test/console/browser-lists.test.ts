@@ -11,6 +11,7 @@ const pages = {
   'the access': (tab: Tab) => `${projectBase(tab)}/access`,
   'the branding': (tab: Tab) => `${projectBase(tab)}/branding`,
   'the transfers': (tab: Tab) => `${projectBase(tab)}/transfers`,
+  'the quotes': (tab: Tab) => `${projectBase(tab)}/quotes`,
   'the bills': (tab: Tab) => `${projectBase(tab)}/bills`,
   'the balances': (tab: Tab) => `${projectBase(tab)}/balances`,
 }

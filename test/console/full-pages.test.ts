@@ -24,6 +24,7 @@ const ofProject = [
   'balances',
   'bills',
   'transfers',
+  'quotes',
   'access',
 ]
 const ofStaff = ['', 'now', 'inbox', 'stuck', 'dead-letters', 'audit']

@@ -20,6 +20,7 @@ import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
 import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
+import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
@@ -57,6 +58,7 @@ export async function startHarness(texts?: Texts) {
     'accounts',
     'payments',
     'institution',
+    'quotes',
     'billing',
     'delivery',
   ])
@@ -95,6 +97,7 @@ export async function startHarness(texts?: Texts) {
       [PaymentOperationsService, peers.paymentOperations],
     ]),
     serve('institution', [[InstitutionService, peers.institution]]),
+    serve('quotes', [[QuotesService, peers.quotes]]),
     serve('billing', [
       [CatalogueService, peers.catalogue],
       [BillingService, peers.bills],
@@ -111,10 +114,11 @@ export async function startHarness(texts?: Texts) {
     accountsUrl = '',
     paymentsUrl = '',
     institutionUrl = '',
+    quotesUrl = '',
     billingUrl = '',
     deliveryUrl = '',
   ] = servers.map(({ port }) => `http://${host}:${port}`)
-  const urls = { accountsUrl, paymentsUrl, institutionUrl, billingUrl, deliveryUrl }
+  const urls = { accountsUrl, paymentsUrl, institutionUrl, quotesUrl, billingUrl, deliveryUrl }
   const clients = openClients(urls, identityOf('console'), (one) => insertActivity(db, one))
   const part = await servePart()
   const parts = watchParts(

@@ -6,6 +6,7 @@ import { csvLine } from '../../console/routes/list.ts'
 import { samplePng } from '../support/files/png.ts'
 import { type Browser, formTokenIn, type Harness, startHarness } from './harness.ts'
 import { endlessSubject } from './peers.ts'
+import type { Project } from './projects.ts'
 import { evil } from './rows.ts'
 import { picture } from './staff-peers.ts'
 
@@ -19,7 +20,7 @@ afterAll(() => harness?.close())
 
 /** Every page of the console. */
 function everyPage(): string[] {
-  const { projectId, payment, bill, transfer, delivery, job } = harness.peers.projects.demo
+  const { projectId, payment, bill, transfer, quote, delivery, job } = harness.peers.projects.demo
   const { staff } = harness.peers
   const base = `/projects/${projectId}`
   return [
@@ -37,6 +38,8 @@ function everyPage(): string[] {
     `${base}/bills/${bill.transactionId}`,
     '/now',
     '/now/runbooks/jetstream-down',
+    `${base}/quotes`,
+    `${base}/quotes/${quote.quoteId}?institution=${encodeURIComponent(quote.institutionName)}`,
     `${base}/transfers`,
     `${base}/transfers?state=completed`,
     `${base}/transfers/${transfer.movementId}`,
@@ -201,14 +204,13 @@ describe('the branding of a merchant', () => {
   })
 
   it('a preview of what is not stored yet shows it, and stores nothing', async () => {
-    const { calls } = harness.peers
-    calls.length = 0
+    harness.peers.calls.length = 0
     const { text } = await send('preview', { ...fields, logo_png: png(picture), language: 'fr' })
     expect(text).toContain('--accent:#0b57d0')
     expect(text).toContain(`src="data:image/png;base64,${picture.toString('base64')}"`)
     expect(text).toContain('tel:+18685550190')
     expect(text).toContain('<html lang="fr"')
-    expect(calls.map(({ rpc }) => rpc)).not.toContain('UpdateMerchant')
+    expect(harness.peers.calls.map(({ rpc }) => rpc)).not.toContain('UpdateMerchant')
   })
 
   it('what is stored is what was typed; the logo stays unless one is chosen or taken away', async () => {
@@ -280,32 +282,26 @@ it('the payments are a CSV file whose cells are no formulas, page after page', a
   }
 })
 
-it('the bill payments are a CSV file whose cells are no formulas, page after page', async () => {
-  const { projectId, bill } = harness.peers.projects.demo
-  const { text } = await browser.get(`/projects/${projectId}/bills.csv?state=success`)
-  const [head, ...rows] = text.trimEnd().split('\r\n')
-  expect(head).toMatch(/^transaction_id,amount,currency,state,/)
-  expect(rows).toHaveLength(2)
-  for (const line of rows) {
-    expect(line).toContain(`${bill.transactionId},5.00,USD,success,`)
-    expect(line).toContain(`,"'${evil.replaceAll('"', '""')}",`)
-  }
-  const none = await browser.get(`/projects/${projectId}/bills.csv?state=failed`)
-  expect(none.text.trimEnd()).toBe(head)
-})
-
-it('the transfers are a CSV file whose cells are no formulas, page after page', async () => {
-  const { projectId, transfer } = harness.peers.projects.demo
-  const { text } = await browser.get(`/projects/${projectId}/transfers.csv?state=completed`)
-  const [head, ...rows] = text.trimEnd().split('\r\n')
-  expect(head).toMatch(/^id,transaction_id,amount,currency,/)
-  expect(rows).toHaveLength(2)
-  for (const line of rows) {
-    expect(line).toContain(`${transfer.movementId},"'${evil.replaceAll('"', '""')}",25.00,USD,`)
-  }
-  const none = await browser.get(`/projects/${projectId}/transfers.csv?state=failed`)
-  expect(none.text.trimEnd()).toBe(head)
-})
+it.each([
+  ['bills', 'success', ({ bill }: Project) => `${bill.transactionId},5.00,USD,success,`],
+  ['transfers', 'completed', ({ transfer }: Project) => `${transfer.movementId},"'`],
+])(
+  'the %s are a CSV file whose cells are no formulas, page after page',
+  async (list, state, of) => {
+    const { demo } = harness.peers.projects
+    const path = `/projects/${demo.projectId}/${list}.csv`
+    const [head, ...rows] = (await browser.get(`${path}?state=${state}`)).text
+      .trimEnd()
+      .split('\r\n')
+    expect(head).toMatch(/transaction_id,amount,currency,/)
+    expect(rows).toHaveLength(2)
+    for (const line of rows) {
+      expect(line).toContain(of(demo))
+      expect(line).toContain(`,"'${evil.replaceAll('"', '""')}",`)
+    }
+    expect((await browser.get(`${path}?state=failed`)).text.trimEnd()).toBe(head)
+  },
+)
 
 it('the receipt of a bill payment is a download for all but viewers', async () => {
   const { demo, other } = harness.peers.projects

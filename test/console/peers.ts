@@ -19,6 +19,7 @@ import {
   PaymentState,
   type PaymentsService,
 } from '#gen/payweave/payments/v1/payments_pb.js'
+import type { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { currentContext } from '#platform/rpc/context.ts'
 import { samplePng } from '../support/files/png.ts'
 import {
@@ -325,7 +326,19 @@ export function newPeers(texts: Texts = evilTexts) {
       throw new Failure('TRANSACTION_NOT_FOUND', 'no such transaction')
     },
   }
-  const handlers = { access, payments, institution, bills, ...ofDelivery }
+  const quotes: Partial<ServiceImpl<typeof QuotesService>> = {
+    listQuotes({ projectId, pageToken, pageSize }) {
+      seen('ListQuotes')
+      const { quote } = of(projectId)
+      return { quotes: many(quote, pageSize), nextPageToken: pageToken === '' ? 'second' : '' }
+    },
+    getQuote({ projectId, quoteId, institutionName }) {
+      const { quote } = of(projectId)
+      if (quoteId === quote.quoteId && institutionName === quote.institutionName) return { quote }
+      throw new Failure('QUOTE_NOT_FOUND', 'no such quote')
+    },
+  }
+  const handlers = { access, payments, institution, quotes, bills, ...ofDelivery }
   return {
     pages,
     projects,

@@ -26,6 +26,12 @@ import {
   PaymentState,
   PayoutState,
 } from '#gen/payweave/payments/v1/payments_pb.js'
+import {
+  QuoteKind,
+  QuoteSchema,
+  QuoteStatus,
+  QuoteTransactionStatus,
+} from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { type Texts, time } from './rows.ts'
 
 /** A push as its merchant sees it. */
@@ -122,6 +128,22 @@ export function newProject(name: string, texts: Texts) {
     createTime: time,
     endTime: time,
   })
+  const quote = create(QuoteSchema, {
+    quoteId: randomUUID(),
+    projectId,
+    institutionName: texts.name,
+    accountId: randomUUID(),
+    kind: QuoteKind.TRANSFER,
+    status: QuoteStatus.USED,
+    requested: { currency: 'USD', minorUnits: 2_500n },
+    quoted: { currency: 'TTD', minorUnits: 16_957n },
+    rate: '6.7829',
+    transactionId: texts.id,
+    institutionReceiptId: texts.id,
+    transactionStatus: QuoteTransactionStatus.COMPLETED,
+    quoteTime: time,
+    expireTime: time,
+  })
   const job = create(ReplayJobSchema, {
     jobId: randomUUID(),
     projectId,
@@ -139,7 +161,7 @@ export function newProject(name: string, texts: Texts) {
     supportPhone: texts.number,
     websiteUrl: texts.url,
   }
-  return { projectId, branding, ...named, keyId, payment, bill, transfer, delivery, job }
+  return { projectId, branding, ...named, keyId, payment, bill, transfer, quote, delivery, job }
 }
 
 /** A project as AccessService shows it. */

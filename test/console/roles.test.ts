@@ -28,6 +28,10 @@ describe('a person of one project', () => {
         `transfers/${other.transfer.movementId}`,
         `pushes/${other.delivery.deliveryId}`,
         `pushes/replays/${other.job.jobId}`,
+      ]
+      /** What no search finds by its id. */
+      const unsearched = [
+        `quotes/${other.quote.quoteId}?institution=${encodeURIComponent(other.quote.institutionName)}`,
         `branding/preview?merchant=${other.payment.merchantId}`,
         `branding/logo.png?merchant=${other.payment.merchantId}`,
       ]
@@ -41,6 +45,7 @@ describe('a person of one project', () => {
         '/bills',
         '/bills.csv',
         '/transfers',
+        '/quotes',
         '/transfers.csv',
         '/access',
         '/balances/statement.csv',
@@ -56,8 +61,10 @@ describe('a person of one project', () => {
       ]
       const foreign = [
         ...places.map((place) => `/projects/${other.projectId}${place}`),
-        ...things.map((thing) => `/projects/${other.projectId}/${thing}`),
-        ...things.map((thing) => `/projects/${demo.projectId}/${thing}`),
+        ...[...things, ...unsearched].flatMap((thing) => [
+          `/projects/${other.projectId}/${thing}`,
+          `/projects/${demo.projectId}/${thing}`,
+        ]),
         ...things.map((thing) => `/projects/${demo.projectId}/search?q=${thing.split('/').at(-1)}`),
         ...things.map((thing) => `/search?q=${thing.split('/').at(-1)}`),
         `/search?q=${other.projectId}`,

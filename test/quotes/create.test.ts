@@ -1,4 +1,5 @@
 // A quote is made of a live session, a fresh rate and a limit that allows it; a refusal leaves no row.
+import { randomUUID } from 'node:crypto'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { SessionState } from '#gen/payweave/accounts/v1/accounts_pb.js'
@@ -286,5 +287,43 @@ describe('an amount', () => {
     expect(await refused({ requested: money('USD', 0n) })).toBe('INVALID_PARAMETER requested')
     expect(await refused({ requested: money('XXX', 1n) })).toBe('INVALID_PARAMETER request_amount')
     expect(await refused({ kind: QuoteKind.UNSPECIFIED })).toBe('MISSING_PARAMETER kind')
+  })
+})
+
+describe('the list of a project', () => {
+  it('the quotes of a project are listed newest first, page after page, and no others', async () => {
+    const made = [(await harness.quote()).quoteId, (await harness.quote()).quoteId]
+    const { institution, projectId } = harness
+    const listed: string[] = []
+    let pageToken = ''
+    do {
+      const page = await institution.listQuotes({ projectId, pageSize: 2, pageToken })
+      listed.push(...page.quotes.map(({ quoteId }) => quoteId))
+      pageToken = page.nextPageToken
+    } while (pageToken !== '')
+    // Ids grow with time, but for those of one millisecond.
+    expect(listed).toEqual(listed.toSorted().toReversed())
+    expect(listed).toHaveLength(await rows())
+    expect(listed.slice(0, 2).toSorted()).toEqual(made.toSorted())
+    const [first] = (await institution.listQuotes({ projectId, pageSize: 1 })).quotes
+    expect(first).toEqual(await harness.get(listed[0] ?? ''))
+    const after = Buffer.from(randomUUID()).toString('base64url')
+    const other = { projectId: randomUUID(), pageToken: after }
+    expect(await institution.listQuotes(other)).toMatchObject({ quotes: [], nextPageToken: '' })
+    expect(await refusal(institution.listQuotes({ projectId, pageToken: 'nonsense' }))).toBe(
+      'INVALID_PARAMETER page_token',
+    )
+  })
+
+  it('the list of quotes reads its page by the key', async () => {
+    const plan = sql(
+      'test_quote_list_plan',
+      `explain select 1 from quote where project_id = '${harness.projectId}'
+         and quote_id < '${randomUUID()}' order by quote_id desc limit 10`,
+    )
+    const lines = await harness.db.rows<{ 'QUERY PLAN': string }>(plan, [])
+    const text = lines.map((line) => line['QUERY PLAN']).join('\n')
+    expect(text).toContain('quote_pkey')
+    expect(text).not.toContain('Sort')
   })
 })

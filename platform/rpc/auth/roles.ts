@@ -89,6 +89,8 @@ export const permissions = {
   'payweave.accounts.v1.SettlementPostingService/RestartBackfill': ['finance', 'administrator'],
   'payweave.institution.v1.InstitutionService/ListProjectTransactions': all,
   'payweave.institution.v1.InstitutionService/GetTransaction': all,
+  'payweave.quotes.v1.QuotesService/ListQuotes': all,
+  'payweave.quotes.v1.QuotesService/GetQuote': all,
   'payweave.billing.v1.BillingService/ListBillPayments': all,
   'payweave.billing.v1.BillingService/GetBillPayment': all,
   'payweave.billing.v1.BillingService/PrintReceipt': ['merchant_developer', ...staff],

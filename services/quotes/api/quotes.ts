@@ -12,6 +12,7 @@ import {
   confirm,
   createQuote,
   getQuote,
+  listProject,
   type Quotes,
   release,
   reserve,
@@ -46,6 +47,11 @@ export function quotesService(quotes: Quotes): ServiceImpl<typeof QuotesService>
       return {
         quote: quoteMessage(await getQuote(quotes, { projectId, quoteId, institutionName })),
       }
+    },
+    async listQuotes({ projectId, pageSize, pageToken }, context) {
+      const place = { projectId: projectOf(context, projectId), pageSize, pageToken }
+      const page = await listProject(quotes, place)
+      return { ...page, quotes: page.quotes.map(quoteMessage) }
     },
     async reserveQuote(request, context) {
       const { quoteId, institutionId } = request

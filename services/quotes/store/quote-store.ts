@@ -113,6 +113,21 @@ export async function readQuote(
   return decode(await db.row<Row>(byName, [key.projectId, key.quoteId, key.institutionName]))
 }
 
+const ofProject = sql(
+  'quote_list',
+  `select ${columns} from quote where project_id = $1 and ($2::uuid is null or quote_id < $2)
+   order by quote_id desc limit $3`,
+)
+
+/** Quotes of a project, newest first, since ids grow with time; `afterId`: behind this one. Locks nothing. */
+export async function listQuotes(
+  db: Queryable,
+  { projectId, afterId, limit }: { projectId: string; afterId: string | undefined; limit: number },
+): Promise<Quote[]> {
+  const rows = await db.rows<Row>(ofProject, [projectId, afterId ?? null, limit])
+  return rows.map(decode).filter((quote) => quote !== undefined)
+}
+
 /** A quote and the movement that something is done for. */
 export type Claim = { projectId: string; quoteId: string; movementId: string }
 

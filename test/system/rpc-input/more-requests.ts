@@ -221,6 +221,9 @@ function quotes({ projectId, institutionId, sessionToken }: Facts): Requests {
         creditParty: { mobileNumber, accountNumber: '1234567890', currency: 'TTD' },
       },
     ],
+    listQuotes: [
+      { projectId, pageSize: 10, pageToken: Buffer.from(randomUUID()).toString('base64url') },
+    ],
     getQuote: [{ projectId, institutionName: 'Demo Wallet', quoteId: randomUUID() }],
     reserveQuote: [{ ...claim, institutionId, debit: money, credit: money }],
     confirmQuote: [

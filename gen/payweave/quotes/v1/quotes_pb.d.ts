@@ -368,6 +368,67 @@ export declare type GetQuoteResponse = Message<"payweave.quotes.v1.GetQuoteRespo
 export declare const GetQuoteResponseSchema: GenMessage<GetQuoteResponse>;
 
 /**
+ * Lists a project's quotes at all institutions, newest first.
+ *
+ * @generated from message payweave.quotes.v1.ListQuotesRequest
+ */
+export declare type ListQuotesRequest = Message<"payweave.quotes.v1.ListQuotesRequest"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * Page size, 1 to 200; 0 means 50.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payweave.quotes.v1.ListQuotesRequest.
+ * Use `create(ListQuotesRequestSchema)` to create a new message.
+ */
+export declare const ListQuotesRequestSchema: GenMessage<ListQuotesRequest>;
+
+/**
+ * Response to ListQuotesRequest.
+ *
+ * @generated from message payweave.quotes.v1.ListQuotesResponse
+ */
+export declare type ListQuotesResponse = Message<"payweave.quotes.v1.ListQuotesResponse"> & {
+  /**
+   * The page.
+   *
+   * @generated from field: repeated payweave.quotes.v1.Quote quotes = 1;
+   */
+  quotes: Quote[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payweave.quotes.v1.ListQuotesResponse.
+ * Use `create(ListQuotesResponseSchema)` to create a new message.
+ */
+export declare const ListQuotesResponseSchema: GenMessage<ListQuotesResponse>;
+
+/**
  * Reserves a quote for the movement that executes it.
  *
  * @generated from message payweave.quotes.v1.ReserveQuoteRequest
@@ -830,6 +891,17 @@ export declare const QuotesService: GenService<{
     methodKind: "unary";
     input: typeof GetQuoteRequestSchema;
     output: typeof GetQuoteResponseSchema;
+  },
+  /**
+   * Lists quotes. Those that nobody used are deleted 30 days after their expiry. INVALID_ARGUMENT for an invalid page
+   * token.
+   *
+   * @generated from rpc payweave.quotes.v1.QuotesService.ListQuotes
+   */
+  listQuotes: {
+    methodKind: "unary";
+    input: typeof ListQuotesRequestSchema;
+    output: typeof ListQuotesResponseSchema;
   },
   /**
    * Reserves a quote. It checks in this order: NOT_FOUND (QUOTE_NOT_FOUND); PERMISSION_DENIED (PARTY_NOT_ALLOWED when
