@@ -290,9 +290,8 @@ function levelOf(value: unknown, name: string, currency: string): LevelLimits {
 }
 
 function ceilingsOf(value: unknown): Record<string, bigint> {
-  if (!isRecord(value)) return fail('ceilings must be an object')
   return Object.fromEntries(
-    Object.entries(value).map(([currency, amount]) => {
+    Object.entries(recordOf(value, 'ceilings')).map(([currency, amount]) => {
       if (!isCurrency(currency)) fail('ceilings must be named by ISO 4217 codes')
       return [currency, amountOf(amount, `ceilings.${currency}`, currency)]
     }),
@@ -309,14 +308,10 @@ function parseJson(text: string): unknown {
 
 /** Returns an object with exactly these fields: a misspelt one would otherwise switch a rule off silently. */
 function fieldsOf(value: unknown, name: string, fields: string[]): Record<string, unknown> {
-  if (!isRecord(value)) return fail(`${name} must be an object`)
-  const given = Object.keys(value).toSorted().join(', ')
+  const record = recordOf(value, name)
+  const given = Object.keys(record).toSorted().join(', ')
   const wanted = fields.toSorted().join(', ')
-  return given === wanted ? value : fail(`${name} must have exactly the fields ${wanted}`)
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return given === wanted ? record : fail(`${name} must have exactly the fields ${wanted}`)
 }
 
 function isE164(value: unknown): value is string {
@@ -389,8 +384,6 @@ function linkOf(value: unknown, name: string): string {
 }
 
 function recordOf(value: unknown, name: string): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return value as Record<string, unknown>
-  }
-  return fail(`${name} must be an object`)
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject ? (value as Record<string, unknown>) : fail(`${name} must be an object`)
 }
