@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { merchant, receiver, sharedMesh, strangersNumber } from '../harness.ts'
-import { expectSettled, histories, type Model, type Real } from './payments.ts'
+import { expectSettled, histories, type Model, playEnds, type Real } from './payments.ts'
 
 const mesh = sharedMesh()
 const client = new Client({ connectionString: mesh.databaseUrl() })
@@ -22,18 +22,26 @@ async function passDeadline(paymentId: string): Promise<void> {
   )
 }
 
+/** A shop with a receiver of its own. */
+function newShop(): Real {
+  return {
+    shop: merchant(mesh),
+    stranger: merchant(mesh, 'other'),
+    inbox: receiver(mesh),
+    mobileNumber: strangersNumber(),
+    passDeadline,
+  }
+}
+
 const seen = { states: new Set<string>(), commands: 0 }
 
 it('any history of payments is what the contract says, step by step', async () => {
+  const [model, real] = [{ payments: [] }, newShop()]
+  await playEnds(model, real)
+  await expectSettled(model, real)
   const property = fc.asyncProperty(histories, async (commands) => {
     const model: Model = { payments: [] }
-    const real: Real = {
-      shop: merchant(mesh),
-      stranger: merchant(mesh, 'other'),
-      inbox: receiver(mesh),
-      mobileNumber: strangersNumber(),
-      passDeadline,
-    }
+    const real = newShop()
     await fc.asyncModelRun(() => ({ model, real }), commands)
     await expectSettled(model, real)
     seen.commands += commands.length

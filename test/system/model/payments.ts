@@ -287,6 +287,25 @@ export const histories: fc.Arbitrary<Command[]> = fc
   )
   .map(([first, more]) => [first, ...more])
 
+/** A history that no draw leaves out: two payers pay and are refunded, and one of two has paid when the time runs out. */
+export async function playEnds(model: Model, real: Real): Promise<void> {
+  const order = { currency: 'USD', shares: [1_000, 2_000] }
+  const after = async (payment: PaymentModel, step: Promise<void>) => {
+    await step
+    await expectAsModelled(real, payment)
+  }
+  await create(order, model, real)
+  await create(order, model, real)
+  const [refunded, expired] = model.payments
+  if (refunded === undefined || expired === undefined) throw new Error('two payments were created')
+  await after(refunded, expectConflict(refunded, real))
+  await after(refunded, attempt(refunded, real, 0, 0))
+  await after(refunded, attempt(refunded, real, 1, 0))
+  await after(refunded, refund(refunded, real))
+  await after(expired, attempt(expired, real, 0, 0))
+  await after(expired, passDeadline(expired, real))
+}
+
 /** After a history: each payment is as the model has it, and its callbacks announced each of its last states once, in order. */
 export async function expectSettled({ payments }: Model, real: Real): Promise<void> {
   await Promise.all(payments.map((payment) => expectAsModelled(real, payment)))
