@@ -51,14 +51,20 @@ export async function readBack(clients: Clients, { operations }: Records): Promi
       const noted: Operation = { ...one, tries: [] }
       const problem = await problemsOf(clients, noted).catch((error: unknown) => String(error))
       if (problem !== undefined) wrong.push(`${one.kind} ${one.id}: ${problem}`)
-      const bad = noted.tries.find(
-        ({ status, undocumented }) => status === 0 || status >= 500 || undocumented,
-      )
+      const bad = noted.tries.find(isBad)
       if (bad) wrong.push(`${one.kind} ${one.id}: ${JSON.stringify(bad)}`)
     }
   }
   await Promise.all(Array.from({ length: atOnce }, work))
   return findingOf('operations that are read back otherwise', wrong)
+}
+
+/** A read may meet a pause of the machine: it is repeated after 503 and 504, and has to succeed in the end. */
+function isBad({ status, undocumented }: Operation['tries'][number]): boolean {
+  return (
+    (status !== 503 && status !== 504 && (status === 0 || status >= 500)) ||
+    undocumented !== undefined
+  )
 }
 
 /** What is wrong with one; undefined when nothing is. */
