@@ -101,7 +101,7 @@ describe('a refusal', () => {
       200,
       'text/html; charset=utf-8',
     ])
-    expect(await page.text()).toContain('<section id="MISSING_PARAMETER">')
+    expect(await page.text()).toContain('<h2 id="MISSING_PARAMETER">')
   })
 
   it('a refusal of a query has its first missing parameter in field', async () => {
