@@ -8,7 +8,6 @@ import { programFromPackage } from '../../deploy/local/preflight/system-package.
 import { findProgram } from '../../deploy/local/process/tied-process.ts'
 
 const run = promisify(execFile)
-const mirror = 'http://deb.debian.org/debian'
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg'
 const obtainWithinMs = 900_000
 
@@ -51,6 +50,7 @@ export async function debianSystem(
       // A mirror may be a snapshot of some day; the signature is verified all the same.
       '--aptopt=Acquire::Check-Valid-Until "false"',
     ]
+    const mirror = await mirrorOfMachine()
     const sources = [release, ...others].map((suite) => `deb ${mirror} ${suite} main`)
     await run(program, [...options, release, made, ...sources], {
       timeout: obtainWithinMs,
@@ -65,6 +65,15 @@ export async function debianSystem(
   } finally {
     fs.rmSync(work, { recursive: true, force: true })
   }
+}
+
+/** Where this machine takes its packages from, without those that are security updates alone. Rejects where there is none. */
+async function mirrorOfMachine(): Promise<string> {
+  const { stdout } = await run('apt-get', ['indextargets', '--format', '$(REPO_URI)'])
+  const mirror = stdout.split('\n').find((uri) => uri !== '' && !uri.includes('security'))
+  if (mirror === undefined)
+    throw new Error('apt knows no mirror of Debian: fill /etc/apt/sources.list')
+  return mirror
 }
 
 /** What the scripts of packages would have done. */

@@ -19,7 +19,7 @@ export async function payWithWallet(
   pin: string,
 ): Promise<AttemptResult> {
   const { db, acme } = context
-  // Stored before Acme is called: whatever happens then, an enquiry finds the attempt.
+  // Stored before Acme is called, so that an enquiry finds the attempt even if the call fails.
   const started = await startAttempt(db, chargeId, attemptId)
   if (started.charge === undefined) return started
   const { mobileNumber, currency, amountMinor } = started.charge

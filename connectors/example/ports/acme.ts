@@ -13,7 +13,7 @@ export type Acme = {
   debit(reference: string, debit: Debit): Promise<DebitStatus>
   /** Returns what became of a debit; one that has not arrived is void from now on. */
   settleDebit(reference: string): Promise<DebitStatus>
-  /** Accepts a credit; a webhook tells its end. Rejects with Refused when Acme does not accept it. */
+  /** Accepts a credit; a webhook reports its end. Rejects with Refused when Acme does not accept it. */
   credit(credit: Credit): Promise<void>
 }
 

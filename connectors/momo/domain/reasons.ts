@@ -36,7 +36,7 @@ export function refusalOf(code: string): RefusalReason {
 }
 
 /**
- * Codes with which MTN refuses a request permanently, whatever HTTP status they come with. After any other code the same
+ * Codes with which MTN refuses a request permanently, with any HTTP status. After any other code the same
  * request is sent again, since it may be accepted later: when MTN is up, or an operator has corrected our configuration.
  */
 export const permanentCodes: ReadonlySet<string> = new Set([

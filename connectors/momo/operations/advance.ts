@@ -33,7 +33,7 @@ export async function advance(
       await recordAccepted(db, subject)
       throw new NotYet(pauseMs(progress))
     }
-    // An earlier call that had no answer may have been accepted, whatever this one says.
+    // An earlier call that had no answer may have been accepted, even if this one is refused.
     if (stored.sentAgeMs === null) return { failure: refusal }
     const found = await momo.enquire(product, reference)
     if (found === undefined) return { failure: refusal }
