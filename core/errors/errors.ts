@@ -242,6 +242,7 @@ const internalReasons = {
   DELIVERY_NOT_ENDED: { ...conflict, meaning: 'The delivery is still pending or being sent.' },
   DELIVERY_ENDED: { ...conflict, meaning: 'The delivery has ended and cannot be cancelled.' },
   RECEIVER_NOT_FOUND: { ...notFound, meaning: 'The project has no such receiver of pushes.' },
+  LOGGED_REQUEST_NOT_FOUND: { ...notFound, meaning: 'The API log has no such request.' },
   REPLAY_NOT_FOUND: { ...notFound, meaning: 'There is no such replay.' },
   LEDGER_ACCOUNT_NOT_FOUND: { ...notFound, meaning: 'There is no such account of the ledger.' },
   TRANSFER_NOT_FOUND: { ...notFound, meaning: 'There is no such transfer.' },

@@ -1,7 +1,16 @@
 // Proves the form and the fairness of ids and keys.
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { base62, isUuid, newId, newKey, randomId, upperAlphanumeric } from './id.ts'
+import {
+  base62,
+  firstIdOf,
+  idTimeMs,
+  isUuid,
+  newId,
+  newKey,
+  randomId,
+  upperAlphanumeric,
+} from './id.ts'
 
 describe('newId', () => {
   it('newId is a UUID of version 7 whose first 48 bits are the time', () => {
@@ -43,6 +52,18 @@ describe('isUuid', () => {
     'c232ab00-9414-11ec-b3c8-9f6bdeced84g',
   ])('isUuid refuses %j', (text) => {
     expect(isUuid(text)).toBe(false)
+  })
+})
+
+describe('the time of an id', () => {
+  it('the time of an id is read from it, and the first id of a time is below all others of it', () => {
+    for (const ms of [1, 1_795_458_202_629, 2 ** 48 - 1]) {
+      const id = newId(ms)
+      expect(idTimeMs(id)).toBe(ms)
+      expect(isUuid(firstIdOf(ms))).toBe(true)
+      expect(firstIdOf(ms) < id).toBe(true)
+      expect(newId(ms - 1) < firstIdOf(ms)).toBe(true)
+    }
   })
 })
 

@@ -18,6 +18,17 @@ export function newId(nowMs: number = Date.now()): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
 
+/** The smallest UUID of a time in milliseconds since 1970, from 0 to 2^48 - 1: every `newId` of that time or later is larger. */
+export function firstIdOf(ms: number): string {
+  const time = ms.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
+}
+
+/** The time that a UUID v7 holds, in milliseconds since 1970. */
+export function idTimeMs(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+}
+
 /** A new UUID v4 in lower case, for ids whose time of making must not show or does not matter. */
 export function randomId(): string {
   return randomUUID()

@@ -1,5 +1,7 @@
 // Starts the delivery service: intake of events, the worker that posts, and the RPCs.
+import type { ConnectRouter } from '@connectrpc/connect'
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { ApiLogService } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
@@ -7,6 +9,7 @@ import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_deli
 import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { readSettings } from '#platform/config/config.ts'
+import type { Database } from '#platform/db/db.ts'
 import { openServiceDatabase } from '#platform/db/service-database.ts'
 import { startConsumer } from '#platform/events/inbox.ts'
 import { inboxRoutes } from '#platform/events/inbox-routes.ts'
@@ -21,6 +24,7 @@ import { maxStreamMs } from '#platform/rpc/limits/limits.ts'
 import { serveRpc } from '#platform/rpc/server/server.ts'
 import { createMetrics, rpcMetrics } from '#platform/telemetry/metrics.ts'
 import packageJson from '../../package.json' with { type: 'json' }
+import { apiLogService } from './api/api-log.ts'
 import { deadLetterService } from './api/dead-letters.ts'
 import { deliveryService } from './api/deliveries.ts'
 import { merchantDeliveryService } from './api/merchant-deliveries.ts'
@@ -72,19 +76,10 @@ runProcess('delivery', async (stopping, log) => {
       ReplayService,
       EndpointService,
       DeadLetterService,
+      ApiLogService,
       InboxService,
     ],
-    routes: (router) => {
-      const { tail, notify, notifyReplays } = deliveries
-      // A tail ends when the process does, and may last longer than a call.
-      const lasting = { shutdownSignal: stopping, maxTimeoutMs: maxStreamMs }
-      router.service(DeliveryService, deliveryService({ db, tail, onDue: notify }), lasting)
-      router.service(MerchantDeliveryService, merchantDeliveryService({ db, onDue: notify }))
-      router.service(ReplayService, replayService({ db, onJob: notifyReplays }))
-      router.service(EndpointService, endpointService(db))
-      router.service(DeadLetterService, deadLetterService(db))
-      inboxRoutes(router, db)
-    },
+    routes: (router) => addRoutes(router, db, deliveries, stopping),
     ready: () => db.ready(),
     healthApart: { 'delivery.events': () => streamAnswers(nats) },
   })
@@ -99,3 +94,20 @@ runProcess('delivery', async (stopping, log) => {
     { name: 'admin', close: () => admin.close() },
   ]
 })
+
+function addRoutes(
+  router: ConnectRouter,
+  db: Database,
+  { tail, notify, notifyReplays }: ReturnType<typeof startDeliveries>,
+  stopping: AbortSignal,
+): void {
+  // A tail ends when the process does, and may last longer than a call.
+  const lasting = { shutdownSignal: stopping, maxTimeoutMs: maxStreamMs }
+  router.service(DeliveryService, deliveryService({ db, tail, onDue: notify }), lasting)
+  router.service(MerchantDeliveryService, merchantDeliveryService({ db, onDue: notify }))
+  router.service(ReplayService, replayService({ db, onJob: notifyReplays }))
+  router.service(EndpointService, endpointService(db))
+  router.service(DeadLetterService, deadLetterService(db))
+  router.service(ApiLogService, apiLogService(db))
+  inboxRoutes(router, db)
+}

@@ -63,6 +63,7 @@ const tables = [
   'gone_url',
   'inbox',
   'poison',
+  'api_request',
 ]
 const emptyTables = `truncate ${tables.map((table) => `delivery.${table}`).join(', ')}`
 

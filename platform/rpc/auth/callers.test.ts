@@ -21,6 +21,7 @@ import { ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
 import { TransferService } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import { ApiLogService } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
@@ -59,6 +60,7 @@ const services: DescService[] = [
   TransferService,
   TransferReportService,
   InstitutionService,
+  ApiLogService,
   DeadLetterService,
   MerchantDeliveryService,
   InboxService,

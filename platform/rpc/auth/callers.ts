@@ -67,6 +67,7 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'payweave.billing.v1.CatalogueService/*': [],
   // For people of the staff, in the console.
   'payweave.delivery.v1.DeadLetterService/*': [],
+  'payweave.delivery.v1.ApiLogService/RecordRequests': [gateway],
   'payweave.delivery.v1.MerchantDeliveryService/*': [gateway],
   'payweave.events.v1.InboxService/*': producers,
   // For operators, who pass as bearers.

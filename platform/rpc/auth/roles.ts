@@ -45,6 +45,8 @@ export const permissions = {
   'payweave.delivery.v1.DeliveryService/CancelDelivery': changers,
   'payweave.delivery.v1.DeliveryService/TailDeliveries': all,
   'payweave.delivery.v1.DeadLetterService/ListDeadLetters': staff,
+  'payweave.delivery.v1.ApiLogService/ListRequests': all,
+  'payweave.delivery.v1.ApiLogService/GetRequest': all,
   'payweave.delivery.v1.MerchantDeliveryService/ListPaymentPushes': all,
   'payweave.delivery.v1.MerchantDeliveryService/GetMerchantDelivery': all,
   'payweave.delivery.v1.EndpointService/ListEndpoints': all,

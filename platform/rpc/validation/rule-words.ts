@@ -17,6 +17,8 @@ const patterns: ReadonlyArray<readonly [pattern: string, words: string]> = [
     'must be a decimal with at most 15 digits and 4 decimals',
   ],
   [String.raw`^[\x21-\x7e]{1,255}$`, 'must be 1 to 255 visible ASCII characters'],
+  ['^(GET|POST)[ ][/][a-z_/]{1,60}$', 'must be a method and a path such as "POST /quote"'],
+  ['^[0-9]{4}-[0-9]{2}-[0-9]{2}$', 'must be a contract version such as 2024-10-01'],
   ['^[A-Z0-9_]{1,64}$', 'must be 1 to 64 capitals, digits and underscores'],
   ['^[A-Z][A-Z0-9_]{0,63}$', 'must be 1 to 64 capitals, digits and underscores, a capital first'],
   ['^[a-z0-9_]{1,64}$', 'must be 1 to 64 lower-case letters, digits and underscores'],

@@ -12,6 +12,20 @@ export async function keepAttemptDays(
   await db.run(daysStatement, [daysAhead, daysKept])
 }
 
+const apiLogStatement = sql(
+  'delivery_keep_api_request_days',
+  'select keep_api_request_days($1, $2)',
+)
+
+/** The same for the API log. Locks `api_request` for a moment when it does. */
+export async function keepApiLogDays(
+  db: Queryable,
+  daysAhead: number,
+  daysKept: number,
+): Promise<void> {
+  await db.run(apiLogStatement, [daysAhead, daysKept])
+}
+
 const deleteStatement = sql(
   'delivery_delete_ended',
   `with done as (

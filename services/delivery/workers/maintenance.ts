@@ -4,7 +4,12 @@ import { startRetention } from '#platform/events/retention.ts'
 import { type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { expireLeases, scheduleForgottenLanes } from '../store/lease-store.ts'
-import { deleteEnded, deleteIdleLanes, keepAttemptDays } from '../store/maintenance-store.ts'
+import {
+  deleteEnded,
+  deleteIdleLanes,
+  keepApiLogDays,
+  keepAttemptDays,
+} from '../store/maintenance-store.ts'
 import { forgetReplays } from '../store/operate-store.ts'
 
 /** What the loops need. */
@@ -22,6 +27,7 @@ const rowsPerSweep = 500
 const partitionDaysAhead = 3
 /** As long as the longest-kept deliveries, which are shown with their attempts. */
 const attemptDaysKept = 90
+const apiLogDaysKept = 30
 
 /** Starts the loops. */
 export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
@@ -42,6 +48,7 @@ export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
     }),
     every(tidyMs, log, async () => {
       await keepAttemptDays(db, partitionDaysAhead, attemptDaysKept)
+      await keepApiLogDays(db, partitionDaysAhead, apiLogDaysKept)
       await deleteIdleLanes(db)
       await forgetReplays(db)
     }),

@@ -1,6 +1,7 @@
 // What the good requests of the sweep are made of, and the form of their table.
 import type { DescService, Message, MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 
 /** Ids and credentials of the running system. */
 export type Facts = {
@@ -31,4 +32,9 @@ export function requestsFor<S extends DescService>(service: S, inputs: Inputs<S>
       return [`${service.typeName}/${method.name}`, () => requests.map(make)]
     }),
   )
+}
+
+/** A time to come. */
+export function inAnHour() {
+  return timestampFromDate(new Date(Date.now() + 3_600_000))
 }

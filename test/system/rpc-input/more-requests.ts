@@ -4,16 +4,6 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { BillingService, BillPaymentState } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
-import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
-import {
-  DeliveryKind,
-  DeliveryService,
-  DeliveryState,
-} from '#gen/payweave/delivery/v1/delivery_pb.js'
-import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
-import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
-import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
-import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import {
   InstitutionService,
   TransactionStatus,
@@ -46,15 +36,12 @@ import {
   QuotesService,
   QuoteTransactionStatus,
 } from '#gen/payweave/quotes/v1/quotes_pb.js'
-import { type Facts, type Requests, requestsFor } from './facts.ts'
+import { deliveryRequests } from './delivery-requests.ts'
+import { type Facts, inAnHour, type Requests, requestsFor } from './facts.ts'
 
 const linkToken = 'a'.repeat(43)
 const frameTheme = { accentColor: '#0b57d0', darkAccentColor: '#93bbfa' }
 const mobileNumber = '+12025550199'
-
-function inAnHour() {
-  return timestampFromDate(new Date(Date.now() + 3_600_000))
-}
 
 function payments({ projectId, merchantId }: Facts): Requests {
   const url = 'https://shop.example/'
@@ -300,79 +287,6 @@ function billing({ projectId }: Facts): Requests {
   }
 }
 
-function delivery({ projectId, merchantId }: Facts): Requests {
-  const { NOTIFY } = DeliveryKind
-  const { EXHAUSTED } = DeliveryState
-  const delivered = { projectId, deliveryId: randomUUID() }
-  const pageToken = Buffer.from(`1700000000000 ${randomUUID()}`).toString('base64url')
-  return {
-    ...requestsFor(DeliveryService, {
-      listDeliveries: [
-        { projectId, subjectId: 'a', kind: NOTIFY, state: EXHAUSTED, pageSize: 10, pageToken },
-      ],
-      getDelivery: [delivered],
-      replayDelivery: [{ ...delivered, requestId: randomUUID() }],
-      cancelDelivery: [delivered],
-      tailDeliveries: [{ projectId, kind: NOTIFY }],
-    }),
-    ...requestsFor(MerchantDeliveryService, {
-      listMerchantDeliveries: [
-        {
-          projectId,
-          merchantId,
-          paymentId: randomUUID(),
-          eventType: 'payment_completed',
-          state: EXHAUSTED,
-          startTime: timestampFromDate(new Date('2026-01-01')),
-          endTime: inAnHour(),
-          pageSize: 10,
-          pageToken,
-        },
-      ],
-      getMerchantDelivery: [{ ...delivered, merchantId }],
-      resendMerchantDelivery: [{ ...delivered, merchantId, requestId: randomUUID() }],
-      listPaymentPushes: [{ projectId, merchantId, paymentId: randomUUID() }],
-    }),
-    ...requestsFor(DeadLetterService, {
-      listDeadLetters: [
-        {
-          state: DeliveryState.GONE,
-          pageSize: 10,
-          pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
-        },
-      ],
-    }),
-    ...requestsFor(EndpointService, {
-      getEndpoint: [{ projectId, endpointId: randomUUID() }],
-      listEndpoints: [
-        {
-          projectId,
-          pageSize: 10,
-          pageToken: Buffer.from('https://shop.example notify').toString('base64url'),
-        },
-      ],
-    }),
-    ...requestsFor(ReplayService, {
-      createReplayJob: [
-        {
-          projectId,
-          idempotencyKey: randomUUID(),
-          filter: {
-            kind: NOTIFY,
-            state: EXHAUSTED,
-            fromTime: timestampFromDate(new Date('2026-01-01')),
-            toTime: inAnHour(),
-          },
-          ratePerS: 10,
-        },
-      ],
-      getReplayJob: [{ projectId, jobId: randomUUID() }],
-      cancelReplayJob: [{ projectId, jobId: randomUUID() }],
-    }),
-    ...requestsFor(InboxService, { seen: [{ eventIds: [randomUUID()] }] }),
-  }
-}
-
 /** The requests of every process but accounts. */
 export function otherRequests(facts: Facts): Requests {
   return {
@@ -380,6 +294,6 @@ export function otherRequests(facts: Facts): Requests {
     ...institution(facts),
     ...quotes(facts),
     ...billing(facts),
-    ...delivery(facts),
+    ...deliveryRequests(facts),
   }
 }

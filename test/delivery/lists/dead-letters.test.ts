@@ -5,10 +5,10 @@ import type { HandlerContext } from '@connectrpc/connect'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ListDeadLettersRequestSchema } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
-import { deadLetterService } from '../../services/delivery/api/dead-letters.ts'
-import { listDeadLetters } from '../../services/delivery/store/dead-letter-store.ts'
-import { replayDelivery } from '../../services/delivery/store/operate-store.ts'
-import { startHarness } from './harness.ts'
+import { deadLetterService } from '../../../services/delivery/api/dead-letters.ts'
+import { listDeadLetters } from '../../../services/delivery/store/dead-letter-store.ts'
+import { replayDelivery } from '../../../services/delivery/store/operate-store.ts'
+import { startHarness } from '../harness.ts'
 
 let harness: Awaited<ReturnType<typeof startHarness>>
 let letters: ReturnType<typeof deadLetterService>

@@ -1,0 +1,32 @@
+// Shows which ids of clients are in the API log, and that no whole number of a person or card is.
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { loggedId } from './logged-id.ts'
+
+it.each([
+  ['order-1001', 'order-1001'],
+  ['INV/2026#77', 'INV/2026#77'],
+  ['01a1fc1d-3c7c-7a55-beb8-41051e057d99', '01a1fc1d-3c7c-7a55-beb8-41051e057d99'],
+  ['20261123000123', '***0123'],
+  ['shop:4111-1111-1111-1111:2', 'shop:***11:2'],
+  ['a1868350123', 'a***0123'],
+  ['868.350.1234_x', '***1234_x'],
+])('the id %s is logged as %s', (id, logged) => {
+  expect(loggedId(id)).toBe(logged)
+})
+
+it.each(['', 'Kofi Boateng', 'kofi@example.com', '+18683501234', 'a'.repeat(65)])(
+  'the text %j is no id, and not logged',
+  (text) => {
+    expect(loggedId(text)).toBeUndefined()
+  },
+)
+
+it('a logged id holds no seven digits in sequence', () => {
+  const text = fc.stringMatching(/^[\d._:/#a-z-]{1,64}$/)
+  fc.assert(
+    fc.property(text, (id) => {
+      expect(loggedId(id)).not.toMatch(/\d(?:[._:/#-]?\d){6}/)
+    }),
+  )
+})

@@ -1,0 +1,131 @@
+// The good requests of delivery, for the sweep of bad input.
+import { randomUUID } from 'node:crypto'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { newId } from '#core/identity/id.ts'
+import { ApiLogService, RequestOutcome } from '#gen/payweave/delivery/v1/api_log_pb.js'
+import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
+import {
+  DeliveryKind,
+  DeliveryService,
+  DeliveryState,
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
+import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
+import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
+import { type Facts, inAnHour, type Requests, requestsFor } from './facts.ts'
+
+/** The requests of the delivery process. */
+export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
+  const { NOTIFY } = DeliveryKind
+  const { EXHAUSTED } = DeliveryState
+  const delivered = { projectId, deliveryId: randomUUID() }
+  const pageToken = Buffer.from(`1700000000000 ${randomUUID()}`).toString('base64url')
+  return {
+    ...requestsFor(DeliveryService, {
+      listDeliveries: [
+        { projectId, subjectId: 'a', kind: NOTIFY, state: EXHAUSTED, pageSize: 10, pageToken },
+      ],
+      getDelivery: [delivered],
+      replayDelivery: [{ ...delivered, requestId: randomUUID() }],
+      cancelDelivery: [delivered],
+      tailDeliveries: [{ projectId, kind: NOTIFY }],
+    }),
+    ...requestsFor(MerchantDeliveryService, {
+      listMerchantDeliveries: [
+        {
+          projectId,
+          merchantId,
+          paymentId: randomUUID(),
+          eventType: 'payment_completed',
+          state: EXHAUSTED,
+          startTime: timestampFromDate(new Date('2026-01-01')),
+          endTime: inAnHour(),
+          pageSize: 10,
+          pageToken,
+        },
+      ],
+      getMerchantDelivery: [{ ...delivered, merchantId }],
+      resendMerchantDelivery: [{ ...delivered, merchantId, requestId: randomUUID() }],
+      listPaymentPushes: [{ projectId, merchantId, paymentId: randomUUID() }],
+    }),
+    ...requestsFor(ApiLogService, {
+      recordRequests: [
+        {
+          requests: [
+            {
+              entryId: newId(),
+              projectId,
+              merchantId,
+              requestId: randomUUID(),
+              route: 'POST /quote',
+              version: '2024-10-01',
+              status: 400,
+              errorCode: 'INVALID_PARAMETER',
+              durationMs: 12,
+              clientLeft: true,
+              idempotencyKey: 'order-1',
+              query: '{"version":"2024-10-01"}',
+              requestBody: '{"request_amount":"10.00"}',
+              responseBody: '{"status":"error"}',
+              endTime: inAnHour(),
+            },
+          ],
+        },
+      ],
+      listRequests: [
+        {
+          projectId,
+          outcome: RequestOutcome.REFUSED,
+          status: 400,
+          errorCode: 'INVALID_PARAMETER',
+          route: 'POST /quote',
+          requestId: randomUUID(),
+          idempotencyKey: 'order-1',
+          startTime: timestampFromDate(new Date('2026-01-01')),
+          endTime: inAnHour(),
+          pageSize: 10,
+          pageToken: newId(),
+        },
+      ],
+      getRequest: [{ projectId, entryId: newId() }],
+    }),
+    ...requestsFor(DeadLetterService, {
+      listDeadLetters: [
+        {
+          state: DeliveryState.GONE,
+          pageSize: 10,
+          pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
+        },
+      ],
+    }),
+    ...requestsFor(EndpointService, {
+      getEndpoint: [{ projectId, endpointId: randomUUID() }],
+      listEndpoints: [
+        {
+          projectId,
+          pageSize: 10,
+          pageToken: Buffer.from('https://shop.example notify').toString('base64url'),
+        },
+      ],
+    }),
+    ...requestsFor(ReplayService, {
+      createReplayJob: [
+        {
+          projectId,
+          idempotencyKey: randomUUID(),
+          filter: {
+            kind: NOTIFY,
+            state: EXHAUSTED,
+            fromTime: timestampFromDate(new Date('2026-01-01')),
+            toTime: inAnHour(),
+          },
+          ratePerS: 10,
+        },
+      ],
+      getReplayJob: [{ projectId, jobId: randomUUID() }],
+      cancelReplayJob: [{ projectId, jobId: randomUUID() }],
+    }),
+    ...requestsFor(InboxService, { seen: [{ eventIds: [randomUUID()] }] }),
+  }
+}
