@@ -48,7 +48,7 @@ it('in a line from right to left the first word stands last, and brackets face i
   expect(drawn('شركة النور (Kofi)', { width: 40 })).toEqual([['(', 'Kofi', 'شركة النور )']])
 })
 
-it('money is read from left to right whatever stands around it', () => {
+it('money is read from left to right in any surrounding text', () => {
   const [line = []] = drawn('1,250.00 USD', { direction: 'ltr' })
   expect(line.join('')).toBe('1,250.00 USD')
 })

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { labPrograms } from './lab/programs.ts'
 import { readOptions, usage } from './options.ts'
 
-/** A network, a file system table and a process table of its own: whatever ends the run, nothing of it is left. */
+/** A network, a file system table and a process table of its own: however the run ends, nothing of it is left. */
 const isolated = [
   '--net',
   '--mount',

@@ -32,7 +32,7 @@ export function linkTokenHash(token: string): Buffer {
 
 /**
  * The token in the link of a receipt: the receipt's id with a MAC, whose key is what is stored of the payer's own link. So
- * it opens for ever, whatever keys are retired, and nobody can derive the link that pays from it.
+ * it opens for ever, also when keys are retired, and nobody can derive the link that pays from it.
  */
 export function receiptToken(receiptId: string, payerLinkHash: Buffer): string {
   const id = Buffer.from(receiptId.replaceAll('-', ''), 'hex').toString('base64url')

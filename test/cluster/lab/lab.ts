@@ -36,7 +36,7 @@ export type Lab = {
 
 const databaseName = 'payweave'
 
-/** Builds it in an empty folder. `note` is told of each step. */
+/** Builds it in an empty folder. Calls `note` at each step. */
 export async function buildLab(
   folder: string,
   programs: LabPrograms,

@@ -1,4 +1,4 @@
-// Counts what breaks a rule: what clients were told, what the database holds and what was pushed must be the same.
+// Counts what breaks a rule: the answers of clients, the rows of the database and the pushes must agree.
 import type { Client } from 'pg'
 import { connectClient } from '#platform/db/client.ts'
 import { openDatabase } from '#platform/db/db.ts'

@@ -150,7 +150,7 @@ export const RefusalReasonSchema = /*@__PURE__*/
 /**
  * Why an attempt to pay was refused, in as far as the payer may know it and can do something about it. A back end maps the
  * codes of its rails to these families: response codes of ISO 8583 (field 39) and of ISO 20022 (ExternalStatusReason1Code)
- * are named as examples. Whatever would reveal how fraud is detected, or that a card is reported lost or stolen, is DECLINED.
+ * are named as examples. A reason that would reveal how fraud is detected, or that a card is lost or stolen, is DECLINED.
  *
  * @generated from enum payweave.backend.v1.RefusalReason
  */
