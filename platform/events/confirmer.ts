@@ -1,11 +1,12 @@
-// Asks one consumer which events it has, until each is confirmed or refused. Does not publish: events that it lacks
-// become due for the relay again by themselves.
+// Asks consumers which events they have, until each is confirmed or refused: about rows of the outbox, and about events that
+// their writer published from memory. Does not publish: events that a consumer lacks become due again by themselves.
 import { InboxState } from '#gen/payweave/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
+import { createDelay, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import { startLoop } from '../process/loop.ts'
 import { type Answer, type Need, noteAnswers, start, unansweredBy } from './confirmation-store.ts'
 import type { OutboxMetrics } from './event-metrics.ts'
+import { type ClaimedEvent, confirmDirect } from './outbox-store.ts'
 
 /** The Seen RPC of a consumer; a client of payweave.events.v1.InboxService is one. */
 export type SeenClient = {
@@ -38,14 +39,13 @@ const pagesPerRound = 20
 const askMs = { min: 500, max: 5_000 }
 
 /**
- * Starts the loop: every 0.5 s while answers come, slower up to 5 s while none do. Errors are logged once, and the loop
- * goes on.
+ * Starts the loop over rows of the outbox: every 0.5 s while answers come, slower up to 5 s while none do. Errors are
+ * logged once, and the loop goes on.
  */
 export function startConfirmer(options: ConfirmerOptions): Confirmer {
   const { log, consumer } = options
   const stopping = new AbortController()
   let place = start
-  let expecting: NodeJS.Timeout | undefined
   let failing = false
 
   async function askPages(): Promise<number> {
@@ -85,17 +85,14 @@ export function startConfirmer(options: ConfirmerOptions): Confirmer {
     idlePauseMs: askMs.max,
     round,
   })
+  // Half a second after a publication the consumer has most likely processed it.
+  const soon = createDelay(askMs.min, loop.notify)
   return {
     expect() {
-      if (failing) return
-      // Ends a long pause half a second after a publication, when the consumer has most likely processed it.
-      expecting ??= setTimeout(() => {
-        expecting = undefined
-        loop.notify()
-      }, askMs.min).unref()
+      if (!failing) soon.start()
     },
     async close() {
-      clearTimeout(expecting)
+      soon.stop()
       stopping.abort()
       await loop.close()
     },
@@ -121,4 +118,113 @@ async function askAndNote(
   metrics.confirmed.inc(ended.confirmed)
   metrics.deadLettered.inc(ended.deadLettered)
   return answers.length
+}
+
+export type DirectConfirmerOptions = Pick<ConfirmerOptions, 'db' | 'log' | 'metrics'> & {
+  /** By name, the consumers that must confirm the events of a subject; undefined for a subject of another release. */
+  consumersOf: (subject: string) => Readonly<Record<string, SeenClient>> | undefined
+  /** Records the publication of events in their rows, which `startConfirmer` and the publisher then look after. */
+  record: (published: readonly ClaimedEvent[]) => Promise<void>
+}
+
+export interface DirectConfirmer {
+  /** Takes events that the broker has acknowledged and whose rows do not say so. Never throws. */
+  expect(published: readonly ClaimedEvent[]): void
+  /** Records the publication of those that are not confirmed. Never rejects. */
+  close(): Promise<void>
+}
+
+/** A consumer that has not seen an event by then is slow or down: the publication is recorded in the row. */
+const maxDirectMs = 2_500
+const directTimeoutMs = 2_000
+
+type Published = { event: ClaimedEvent; atMs: number }
+
+/** Starts the loop over events in memory. One update ends all that each of their consumers (there may be none) has seen. */
+export function startDirectConfirmer(options: DirectConfirmerOptions): DirectConfirmer {
+  const { db, log, metrics, record } = options
+  const published: Published[] = []
+
+  async function round(): Promise<boolean> {
+    if (published.length === 0) return false
+    const batch = published.splice(0)
+    const { seen, rejected } = await askConsumers(options, batch)
+    const oldestMs = performance.now() - maxDirectMs
+    const late: ClaimedEvent[] = []
+    for (const one of batch) {
+      const { event_id: id } = one.event
+      if (seen.has(id)) continue
+      if (one.atMs < oldestMs || rejected.has(id)) late.push(one.event)
+      else published.push(one)
+    }
+    if (published.length > 0) soon.start()
+    if (seen.size > 0) metrics.confirmed.inc(await confirmDirect(db, [...seen]))
+    await record(late)
+    return false
+  }
+
+  const loop = startLoop({
+    kind: 'direct confirmations',
+    log,
+    pauseMs: askMs.min,
+    idlePauseMs: 60_000,
+    gatherMs: () => 0,
+    round,
+  })
+  const soon = createDelay(askMs.min, loop.notify)
+  return {
+    expect(events) {
+      const atMs = performance.now()
+      for (const event of events) published.push({ event, atMs })
+      if (published.length > 0) soon.start()
+    },
+    async close() {
+      soon.stop()
+      await loop.close()
+      await record(published.map(({ event }) => event)).catch((error: unknown) => {
+        log.warn({ err: error, kind: 'direct confirmations' }, 'events left to the relay')
+      })
+    },
+  }
+}
+
+/** Which of the events all their consumers have, and which one of them refuses permanently. */
+async function askConsumers(
+  { consumersOf }: DirectConfirmerOptions,
+  batch: readonly Published[],
+): Promise<{ seen: Set<string>; rejected: Set<string> }> {
+  const needs = new Map<SeenClient, string[]>()
+  const seen = new Set<string>()
+  const rejected = new Set<string>()
+  for (const { event } of batch) {
+    const consumers = consumersOf(event.subject)
+    // An undeclared subject is another release's: its consumers are unknown here.
+    if (consumers === undefined) continue
+    seen.add(event.event_id)
+    for (const client of Object.values(consumers)) {
+      const ids = needs.get(client) ?? []
+      needs.set(client, ids)
+      ids.push(event.event_id)
+    }
+  }
+  for (const [client, ids] of needs) {
+    // Not logged here: the loop over rows, which asks next, reports a consumer that cannot be reached.
+    const known = await statesAt(client, ids).catch(() => new Map<string, InboxState>())
+    for (const id of ids) {
+      const state = known.get(id)
+      if (state !== InboxState.SEEN) seen.delete(id)
+      if (state === InboxState.POISONED) rejected.add(id)
+    }
+  }
+  return { seen, rejected }
+}
+
+async function statesAt(client: SeenClient, ids: string[]): Promise<Map<string, InboxState>> {
+  const states = new Map<string, InboxState>()
+  for (let at = 0; at < ids.length; at += pageIds) {
+    const eventIds = ids.slice(at, at + pageIds)
+    const { known } = await client.seen({ eventIds }, { timeoutMs: directTimeoutMs })
+    for (const { eventId, state } of known) states.set(eventId, state)
+  }
+  return states
 }

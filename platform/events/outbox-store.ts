@@ -13,7 +13,7 @@ export type OutboxEvent = {
   requestId?: string | undefined
 }
 
-/** A row that a relay has claimed. */
+/** A row that is being published. */
 export type ClaimedEvent = {
   event_id: string
   subject: string
@@ -36,7 +36,7 @@ export function outboxParameters(first: number): string {
 
 /**
  * How long a row that is inserted with `next_at` at `leasedUntil` is leased to the process that inserts it, which
- * publishes it without a claim. When the lease expires, relays claim the row.
+ * publishes it without a claim. When the lease expires, any process claims the row.
  */
 export const directLeaseMs = 10_000
 
@@ -61,7 +61,7 @@ const insertStatement = sql(
 )
 
 /**
- * Writes the event in the transaction of its change. Locks nothing else. Notify the relay after the commit. Rejects as
+ * Writes the event in the transaction of its change. Locks nothing else. Notify the outbox after the commit. Rejects as
  * a Queryable does; an event id that exists is a unique violation.
  */
 export async function insertEvent(tx: Queryable, event: OutboxEvent): Promise<void> {
@@ -69,8 +69,8 @@ export async function insertEvent(tx: Queryable, event: OutboxEvent): Promise<vo
 }
 
 /**
- * The first term of a `with` that makes its statement commit asynchronously. The records of relay and confirmer need
- * not be on disk when the statement returns: if the database crashes, an event whose record was lost is claimed,
+ * The first term of a `with` that makes its statement commit asynchronously. The records of publisher and confirmer
+ * need not be on disk when the statement returns: if the database crashes, an event whose record was lost is claimed,
  * published or asked about once more, and the inbox deduplicates it. This leaves the disk to the commits that callers
  * wait for. The outer statement has to read the term, or PostgreSQL does not evaluate it.
  */
@@ -132,7 +132,7 @@ export type Acknowledged = { eventId: string; attempts: number; ends: boolean }
 
 /**
  * Records publications, and when each is published again unless a consumer confirms it: after 3 s, doubling to 60 s.
- * Locks the rows in id order; skips a row that another relay has recorded meanwhile. Rejects as a Queryable does.
+ * Locks the rows in id order; skips a row that another process has recorded meanwhile. Rejects as a Queryable does.
  */
 export async function markPublished(db: Queryable, published: Acknowledged[]): Promise<void> {
   await db.run(markStatement, [

@@ -2,16 +2,14 @@
 import type { Registry } from 'prom-client'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import { type SeenClient, startConfirmer } from './confirmer.ts'
-import { type CommittedEvent, startDirectPublisher } from './direct-publisher.ts'
+import { type SeenClient, startConfirmer, startDirectConfirmer } from './confirmer.ts'
 import { outboxMetrics } from './event-metrics.ts'
 import type { Nats } from './nats/nats.ts'
-import { deleteConfirmed } from './outbox-store.ts'
-import { startRelay } from './relay.ts'
+import { type ClaimedEvent, deleteConfirmed, markPublished } from './outbox-store.ts'
+import { type CommittedEvent, startPublisher } from './publisher.ts'
 import { startRetention } from './retention.ts'
 
 export type { SeenClient } from './confirmer.ts'
-export type { CommittedEvent } from './direct-publisher.ts'
 export {
   asyncCommit,
   insertEvent,
@@ -21,6 +19,7 @@ export {
   outboxParameters,
   outboxValues,
 } from './outbox-store.ts'
+export type { CommittedEvent } from './publisher.ts'
 
 /**
  * By subject, the consumers that must confirm its events. Events without consumers end when the broker has acknowledged
@@ -49,8 +48,8 @@ export interface Outbox {
 }
 
 /**
- * Starts relay, direct publisher, confirmers and retention, which need neither broker nor database to be up. Every
- * replica runs them; rows claimed by one are skipped by the others.
+ * Starts publisher, confirmers and retention, which need neither broker nor database to be up. Every replica runs them;
+ * rows claimed by one are skipped by the others.
  */
 export function startOutbox({ db, nats, subjects, log, metrics: registry }: OutboxOptions): Outbox {
   const metrics = outboxMetrics({ metrics: registry, db, log })
@@ -61,32 +60,43 @@ export function startOutbox({ db, nats, subjects, log, metrics: registry }: Outb
   const confirmers = consumers.map((consumer) =>
     startConfirmer({ db, log, metrics, consumer, needs }),
   )
-  const onPublished = () => {
-    for (const confirmer of confirmers) confirmer.expect()
+  // An undeclared subject is another release's, which knows its consumers: it does not end here.
+  const endsWhenPublished = (subject: string) => {
+    const declared = subjects[subject]
+    return declared !== undefined && Object.keys(declared.consumers).length === 0
   }
-  const carrying = {
+
+  /** Records publications in their rows: each ends, or is confirmed or published again. */
+  async function record(published: readonly ClaimedEvent[]): Promise<void> {
+    if (published.length === 0) return
+    const rows = published.map(({ event_id: eventId, attempts, subject }) => ({
+      eventId,
+      attempts,
+      ends: endsWhenPublished(subject),
+    }))
+    await markPublished(db, rows)
+    const ended = rows.filter((row) => row.ends).length
+    metrics.confirmed.inc(ended)
+    if (ended < rows.length) for (const confirmer of confirmers) confirmer.expect()
+  }
+
+  const direct = startDirectConfirmer({
     db,
-    nats,
     log,
     metrics,
-    // An undeclared subject is another release's, which knows its consumers: it does not end here.
-    endsWhenPublished: (subject: string) => {
-      const declared = subjects[subject]
-      return declared !== undefined && Object.keys(declared.consumers).length === 0
-    },
-    onPublished,
-  }
-  const relay = startRelay(carrying)
-  const direct = startDirectPublisher({
-    ...carrying,
     consumersOf: (subject) => subjects[subject]?.consumers,
+    record,
   })
+  const onDirect = direct.expect
+  const publisher = startPublisher({ db, nats, log, metrics, endsWhenPublished, record, onDirect })
   const retention = startRetention({ db, log, deleteOld: deleteConfirmed })
   return {
-    notify: relay.notify,
-    publish: direct.publish,
+    notify: publisher.notify,
+    publish: publisher.publish,
     async close() {
-      await Promise.all([relay, direct, retention, ...confirmers].map((part) => part.close()))
+      // First, since it hands events over to the confirmer.
+      await publisher.close()
+      await Promise.all([direct, retention, ...confirmers].map((part) => part.close()))
     },
   }
 }

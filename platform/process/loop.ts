@@ -51,6 +51,20 @@ export function createSignal(timers: Timers = systemTimers): Signal {
   }
 }
 
+/** Runs `work` once, `ms` milliseconds after the first of some calls of `start`; `stop` ends it. Keeps no process alive. */
+export function createDelay(ms: number, work: () => void): { start(): void; stop(): void } {
+  let timer: NodeJS.Timeout | undefined
+  return {
+    start() {
+      timer ??= setTimeout(() => {
+        timer = undefined
+        work()
+      }, ms).unref()
+    },
+    stop: () => clearTimeout(timer),
+  }
+}
+
 /** A loop that runs until it is closed. */
 export type Loop = {
   /** Cuts the pause short. */

@@ -16,7 +16,7 @@ export type EngineOptions = {
   metrics: Registry
   settings: InstitutionSettings
   peers: Peers
-  /** Notifies the relay of the outbox. */
+  /** Notifies the outbox. */
   notifyOutbox: () => void
 }
 

@@ -189,9 +189,9 @@ export const defects: readonly Defect[] = [
   },
   {
     name: 'an event that the broker refused counts as published',
-    file: `${inbox}/relay.ts`,
-    find: 'const published = claimed.filter((_, index) => errors[index] === undefined)',
-    replace: 'const published = claimed.filter((_, index) => index < errors.length)',
+    file: `${inbox}/publisher.ts`,
+    find: 'const published = batch.filter((_, index) => errors[index] === undefined)',
+    replace: 'const published = batch.filter((_, index) => index < errors.length)',
     foundBy: 'test/events/loss.test.ts',
   },
   {

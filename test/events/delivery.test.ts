@@ -6,7 +6,7 @@ import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { subscribeInvalidation } from '#platform/events/invalidation.ts'
 import { insertEvent } from '#platform/events/outbox.ts'
 import { claimDue } from '#platform/events/outbox-store.ts'
-import { publishEvent } from '#platform/events/relay.ts'
+import { publishEvent } from '#platform/events/publisher.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   emptyStream,
@@ -131,7 +131,7 @@ describe('the way of an event', () => {
     expect((await harness.handled()).toSorted()).toEqual(written.toSorted())
   })
 
-  it('two relays and two consumers share the work without repeating it', async () => {
+  it('two publishers and two consumers share the work without repeating it', async () => {
     harness.startConsumer()
     harness.startConsumer()
     const first = harness.startProducer()
@@ -165,7 +165,7 @@ describe('the way of an event', () => {
 
 const wait = sql('wait', 'select pg_sleep($1)')
 
-/** As a relay does, however often the broker is too slow to say that it has it. */
+/** As the publisher does, however often the broker is too slow to say that it has it. */
 const publishesSurely = (...published: Parameters<typeof publishEvent>) =>
   eventually(async () => expect(await publishEvent(...published)).toBeUndefined())
 
@@ -186,7 +186,7 @@ describe('repetition', () => {
     expect(await harness.handled()).toEqual([eventId])
   })
 
-  it('a relay that dies between publication and its note costs no repetition', async () => {
+  it('a publisher that dies between publication and its record costs no repetition', async () => {
     const nats = harness.openNats()
     const consumer = harness.startConsumer()
     const eventId = await harness.write()
@@ -203,7 +203,7 @@ describe('repetition', () => {
     expect(await metricValue(consumer.metrics, 'payweave_inbox_duplicates_total')).toBe(0)
   })
 
-  it('a relay leaves a leased row alone until the lease ends', async () => {
+  it('a publisher leaves a leased row alone until the lease ends', async () => {
     await harness.write()
     const limits = { fresh: 10, again: 10, leaseMs: 15_000 }
     expect(await claimDue(harness.producerDb, limits)).toHaveLength(1)

@@ -77,11 +77,11 @@ describe('a directly published event', () => {
     await ends(first.eventId)
     letGo()
     await ends(held.eventId)
-    // A relay that had to help would have left its answers.
+    // The confirmer of rows would have left its answers.
     expect(await harness.producerDb.row(confirmations, [])).toEqual({ n: 0 })
   })
 
-  it('an event whose writer died is published by a relay once its lease expires, not before', async () => {
+  it('an event whose writer died is published by another process once its lease expires, not before', async () => {
     harness.startConsumer()
     const { eventId } = await harness.writeLeased()
     const ordinary = await harness.write()
@@ -94,7 +94,7 @@ describe('a directly published event', () => {
     expect((await harness.handled()).toSorted()).toEqual([eventId, ordinary].toSorted())
   })
 
-  it('a directly published event is handled once although a relay takes it too', async () => {
+  it('a directly published event is handled once although its row is claimed too', async () => {
     harness.startConsumer()
     const events = await Promise.all(Array.from({ length: 50 }, () => harness.writeLeased()))
     harness.clock.advance(directLeaseMs)
@@ -164,7 +164,7 @@ describe('a directly published event', () => {
     expect(await harness.row(event.eventId)).toMatchObject({ attempts: 0, published_at: null })
   })
 
-  it('a directly published event is released to relays at once by a writer that stops', async () => {
+  it('a directly published event is due for other processes at once when its writer stops', async () => {
     harness.startConsumer()
     const nats = harness.openNats()
     await eventually(() => expect(nats.ready()).toBe(true))

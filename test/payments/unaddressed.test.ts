@@ -127,7 +127,7 @@ it('unaddressed events end without delivery, those with one URL are delivered, a
   expect(await kept()).toEqual({ [addressed]: 2, [unaddressed]: 2 })
 })
 
-it('unaddressed events whose writer died after the commit are published by a relay, and end', async () => {
+it('unaddressed events whose writer died after the commit are published by another process, and end', async () => {
   await harness.create({ urls: nowhere })
   startRelay(declared())
   harness.testClock.advance(directLeaseMs)
@@ -136,7 +136,7 @@ it('unaddressed events whose writer died after the commit are published by a rel
   expect(await inDelivery()).toEqual([])
 })
 
-it('unaddressed events stay open at a relay of an older release until one that knows them takes them', async () => {
+it('unaddressed events stay open at a publisher of an older release until one that knows them takes them', async () => {
   const { [unaddressed]: _, ...known } = declared()
   await harness.create({ urls: nowhere })
   const older = startRelay(known)

@@ -62,7 +62,7 @@ export async function startHarness() {
     metrics,
     list,
     job,
-    /** Starts the relay of payments and the consumer of accounts on a broker. */
+    /** Starts the outbox of payments and the consumer of accounts on a broker. */
     connect(brokerUrl: string) {
       const open = (name: string) => {
         const nats = connectNats({ url: brokerUrl, name, log: silentLog })

@@ -22,7 +22,7 @@ export const customerServices = [AccountsService, ReviewReportService, Onboardin
 export type CustomerOptions = Omit<Customers, 'metrics' | 'notify'> & {
   registry: Registry
   backend: ReviewBackend
-  /** Notifies the relay: an event was committed. */
+  /** Notifies the outbox: an event was committed. */
   notifyOutbox(): void
 }
 

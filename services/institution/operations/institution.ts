@@ -25,6 +25,6 @@ export type Institution = {
   peers: Peers
   rateOf: RateOf
   metrics: TransactionMetrics
-  /** Notifies the relay of the outbox and the worker: something was committed. */
+  /** Notifies the outbox and the worker: something was committed. */
   notify: () => void
 }

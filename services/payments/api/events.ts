@@ -57,7 +57,7 @@ function subjectOf({ urls }: Payment | DraftPayment, settlements: Settlement[]):
   return urls.notify === '' && urls.callback === '' ? unaddressedSubject : paymentSubject
 }
 
-/** An event whose row has been committed, in the form that the direct publisher takes. */
+/** An event whose row has been committed, in the form that the publisher takes. */
 export function committedEvent(
   event: StoredEvent,
   projectId: string,

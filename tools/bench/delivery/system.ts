@@ -28,9 +28,9 @@ export type DeliverySystem = {
   pid: number
   /** The superuser's URL of the database. */
   databaseUrl: string
-  /** Commits an event as payments does: the relay publishes it. */
+  /** Commits an event as payments does: the publisher claims it. */
   write(event: Event): Promise<void>
-  /** Hands an event to the broker as the relay does, without an outbox. */
+  /** Hands an event to the broker as the publisher does, without an outbox. */
   publish(event: Event): Promise<void>
   stop(): Promise<void>
 }

@@ -33,7 +33,7 @@ export type Administration = {
   secrets: AccountSecrets
   /** Writes the event to the outbox in the same transaction; undefined: of no single project. */
   publishAccessChanged(tx: Queryable, projectId: string | undefined): Promise<void>
-  /** Notifies the relay after a commit. */
+  /** Notifies the outbox after a commit. */
   notify(): void
 }
 

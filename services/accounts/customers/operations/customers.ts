@@ -30,7 +30,7 @@ export type Customers = {
   metrics: CustomerMetrics
   /** Writes the event to the outbox in the same transaction. */
   publishAccessChanged(tx: Queryable, projectId: string | undefined): Promise<void>
-  /** Notifies the workers and the relay: a task or an event was committed. */
+  /** Notifies the workers and the outbox: a task or an event was committed. */
   notify(): void
 }
 

@@ -1,0 +1,290 @@
+// Publishes committed events to the broker from two sources: the memory of the process that has just committed them, and
+// rows of the outbox that are due. Holds no transaction open while it publishes; consumers confirm, not the publisher.
+import { create, toBinary } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { EventSchema } from '#gen/payweave/events/v1/events_pb.js'
+import type { Database } from '#platform/db/db.ts'
+import { createDelay, startLoop } from '#platform/process/loop.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { publishSpan } from '#platform/telemetry/spans.ts'
+import type { OutboxMetrics } from './event-metrics.ts'
+import type { Nats } from './nats/nats.ts'
+import {
+  type ClaimedEvent,
+  claimDue,
+  directLeaseMs,
+  markFailed,
+  type OutboxEvent,
+} from './outbox-store.ts'
+
+/** An event whose row was committed with `next_at` in the future (`leasedUntil`). */
+export type CommittedEvent = OutboxEvent & { occurredAt: Date }
+
+export type PublisherOptions = {
+  db: Database
+  nats: Nats
+  log: Logger
+  metrics: OutboxMetrics
+  /** True for a subject whose events end with the broker's acknowledgement. */
+  endsWhenPublished: (subject: string) => boolean
+  /** Records the publication of claimed rows. */
+  record: (published: readonly ClaimedEvent[]) => Promise<void>
+  /** Takes events from memory that the broker has acknowledged; their rows do not say so yet. */
+  onDirect: (published: readonly ClaimedEvent[]) => void
+}
+
+export interface Publisher {
+  /** Starts a claim soon, after events were committed. Many calls make one claim. */
+  notify: () => void
+  /**
+   * Takes an event after the commit of its row, which is leased to this process. Never throws and never waits: an event
+   * that it cannot take becomes due when its lease expires.
+   */
+  publish(event: CommittedEvent): void
+  /** Publishes what it can and makes the rest due at once, for other replicas. Never rejects. */
+  close(): Promise<void>
+}
+
+/** Events of a batch, from either source. */
+const maxBatch = 150
+/** After a failure an event is due again so much later. */
+const retryMs = 1_000
+
+/** Events in memory: more than the fastest writers commit in a second. The overflow becomes due with its lease. */
+const maxInMemory = 5_000
+/** Events without consumers are not urgent: gathered for so long, many go in one write and one acknowledgement. */
+const gatherMs = 250
+/** A publication from memory begins only if at least this much of the lease is left. */
+const marginMs = 2_000
+
+/** Longer than a publication takes at most, with a check for the stream and a second publication. */
+const claimLeaseMs = 20_000
+/** Writers notify after their commits: polling finds what a process that died has left. */
+const poll = { minMs: 20, maxMs: 1_000 }
+/** Between the starts of two claims: commits of a busy moment make one batch, and a single one goes at once. */
+const claimSpacingMs = 10
+/** Share of a batch for republication while new events fill the rest. */
+const busyShare = 50
+/** Limits republication: while a consumer is down, each of its events is due again every minute. */
+const republishPerS = 1_000
+
+/** Starts a loop for each source. They need neither broker nor database to be up: errors are logged and tried again. */
+export function startPublisher(options: PublisherOptions): Publisher {
+  const due = publishDue(options)
+  const direct = publishDirectly(options, due.retry)
+  return {
+    notify: due.notify,
+    publish: direct.publish,
+    async close() {
+      await Promise.all([direct.close(), due.close()])
+    },
+  }
+}
+
+/** The source of due rows. `retry`: failed publications are due again in `retryMs`. */
+function publishDue(options: PublisherOptions) {
+  const { db, nats, log } = options
+  const inFlight = createWindow(4)
+  const allowance = republishAllowance()
+  let freshWasFull = false
+
+  async function claim(): Promise<ClaimedEvent[]> {
+    const again = allowance.take(freshWasFull ? busyShare : maxBatch)
+    const batch = await claimDue(db, { fresh: maxBatch, again, leaseMs: claimLeaseMs })
+    const fresh = batch.filter(({ attempts }) => attempts === 0).length
+    allowance.giveBack(again - (batch.length - fresh))
+    freshWasFull = fresh >= maxBatch
+    return batch
+  }
+
+  async function publishAndRecord(batch: ClaimedEvent[]): Promise<void> {
+    const published = await publishAll(options, batch, retry.start)
+    await options.record(published).catch((error: unknown) => logUnrecorded(log, error))
+  }
+
+  const loop = startLoop({
+    kind: 'relay',
+    log,
+    pauseMs: poll.minMs,
+    idlePauseMs: poll.maxMs,
+    gatherMs: ({ agoMs }) => claimSpacingMs - agoMs,
+    async round() {
+      if (!nats.ready()) return retryMs
+      const batch = await claim()
+      if (batch.length === 0) return false
+      await inFlight.add(publishAndRecord(batch))
+      return batch.length >= maxBatch ? true : poll.minMs
+    },
+  })
+  // Failed publications are claimed when they are due, not up to a poll later.
+  const retry = createDelay(retryMs, loop.notify)
+  const forget = nats.onConnected(loop.notify)
+  return {
+    notify: loop.notify,
+    retry: retry.start,
+    async close() {
+      forget()
+      await loop.close()
+      await inFlight.drain()
+      retry.stop()
+    },
+  }
+}
+
+/** The source in memory: events of rows that are leased to this process. */
+function publishDirectly(options: PublisherOptions, retry: () => void) {
+  const { db, nats, log } = options
+  const waiting: { event: ClaimedEvent; atMs: number }[] = []
+  const inFlight = createWindow(8)
+
+  /** Publishes the oldest; true when more wait. */
+  async function publishSome(): Promise<boolean> {
+    if (waiting.length === 0 || !nats.ready()) return false
+    const oldestMs = performance.now() - directLeaseMs + marginMs
+    const batch = waiting.splice(0, maxBatch).filter(({ atMs }) => atMs > oldestMs)
+    const events = batch.map(({ event }) => event)
+    await inFlight.add(publishAll(options, events, retry).then(options.onDirect))
+    return waiting.length > 0
+  }
+
+  /** Makes the rest due for all replicas at once, so that no event waits until its lease expires. */
+  async function release(): Promise<void> {
+    const rest = waiting.map(({ event }) => ({ eventId: event.event_id, error: 'left by a stop' }))
+    if (rest.length > 0) await markFailed(db, rest, 0)
+  }
+
+  const loop = startLoop({
+    kind: 'direct publications',
+    log,
+    pauseMs: retryMs,
+    idlePauseMs: 60_000,
+    // An event leaves in the turn in which it was committed.
+    gatherMs: () => 0,
+    round: publishSome,
+  })
+  const gathered = createDelay(gatherMs, loop.notify)
+  const forget = nats.onConnected(loop.notify)
+  return {
+    publish(event: CommittedEvent) {
+      if (waiting.length >= maxInMemory) return
+      waiting.push({ event: claimedOf(event), atMs: performance.now() })
+      if (options.endsWhenPublished(event.subject)) gathered.start()
+      else loop.notify()
+    },
+    async close() {
+      gathered.stop()
+      forget()
+      await loop.close()
+      while (await publishSome());
+      await inFlight.drain()
+      await release().catch((error: unknown) => {
+        log.warn({ err: error, kind: 'direct publications' }, 'events left to the relay')
+      })
+    },
+  }
+}
+
+/** Resolves to the events that the broker acknowledged, and never rejects: the others are due again in `retryMs`. */
+async function publishAll(
+  { db, nats, log, metrics }: PublisherOptions,
+  batch: readonly ClaimedEvent[],
+  onFailed: () => void,
+): Promise<ClaimedEvent[]> {
+  const errors = await Promise.all(batch.map((event) => publishEvent(nats, event)))
+  const published = batch.filter((_, index) => errors[index] === undefined)
+  const failed = batch.flatMap(({ event_id: eventId }, index) => {
+    const error = errors[index]
+    return error === undefined ? [] : [{ eventId, error }]
+  })
+  metrics.published.inc(published.length)
+  metrics.failed.inc(failed.length)
+  if (failed.length > 0) {
+    const unrecorded = (error: unknown) => logUnrecorded(log, error)
+    await markFailed(db, failed, retryMs).then(onFailed, unrecorded)
+  }
+  return published
+}
+
+/** The rows stay leased: they are due again when the lease expires. */
+function logUnrecorded(log: Logger, error: unknown): void {
+  log.warn({ err: error }, 'publications not recorded')
+}
+
+/** Batches that wait for the broker while the next one is published: at most `max`. They never reject. */
+function createWindow(max: number) {
+  const inFlight = new Set<Promise<void>>()
+  return {
+    /** Resolves when another batch may follow. */
+    async add(batch: Promise<void>): Promise<void> {
+      const one = batch.finally(() => inFlight.delete(one))
+      inFlight.add(one)
+      if (inFlight.size >= max) await Promise.race(inFlight)
+    },
+    drain: () => Promise.all(inFlight),
+  }
+}
+
+/** A bucket of republications, filled once a second. */
+function republishAllowance(): { take(most: number): number; giveBack(unused: number): void } {
+  let left = republishPerS
+  let at = performance.now()
+  return {
+    take(most) {
+      const now = performance.now()
+      left = Math.min(republishPerS, left + ((now - at) / 1_000) * republishPerS)
+      at = now
+      const taken = Math.min(most, Math.floor(left))
+      left -= taken
+      return taken
+    },
+    giveBack(unused) {
+      left += unused
+    },
+  }
+}
+
+function claimedOf(event: CommittedEvent): ClaimedEvent {
+  const { eventId, subject, projectId, payload, occurredAt, traceparent, requestId } = event
+  return {
+    event_id: eventId,
+    subject,
+    project_id: projectId ?? null,
+    payload,
+    occurred_at: occurredAt,
+    traceparent: traceparent ?? null,
+    request_id: requestId ?? null,
+    attempts: 0,
+  }
+}
+
+/**
+ * Publishes; resolves to what went wrong (at most 200 characters), and never rejects. The number of past publications
+ * in the message id lets a repetition pass the broker's deduplication, while a publication whose acknowledgement was
+ * lost stays one message.
+ */
+export async function publishEvent(nats: Nats, event: ClaimedEvent): Promise<string | undefined> {
+  const span = publishSpan(event.subject, event.event_id, event.traceparent)
+  try {
+    const message = encode(event, span?.traceparent ?? event.traceparent ?? '')
+    await nats.publish(event.subject, message, `${event.event_id}:${event.attempts}`)
+    span?.end()
+    return undefined
+  } catch (error) {
+    span?.end({}, 'not_published')
+    return error instanceof Error ? error.message.slice(0, 200) : 'unknown'
+  }
+}
+
+/** The event as a message, with the trace that its receiver continues. */
+function encode(event: ClaimedEvent, traceparent: string): Uint8Array {
+  const message = create(EventSchema, {
+    eventId: event.event_id,
+    subject: event.subject,
+    occurredTime: timestampFromDate(event.occurred_at),
+    projectId: event.project_id ?? '',
+    payload: event.payload,
+    traceparent,
+    requestId: event.request_id ?? '',
+  })
+  return toBinary(EventSchema, message)
+}
