@@ -3,6 +3,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { openValue, type SealingKey } from './seal.ts'
 import type { Notify, OnboardingCallback, PaymentCallback } from './types/pushes.ts'
 
+/** Far more than a push has. */
+const maxBodyBytes = 65_536
+
 /** Why a request is not to be trusted as a push: answer it with 401 or 400. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError'
@@ -35,7 +38,7 @@ export type Push = PushIds & {
 
 /**
  * Reads a push about a payment. It has no signature, so treat it as a hint: `payments.confirmPush` also reads the state
- * that counts. Throws a WebhookError for what has not the form of a push.
+ * that counts. Throws a WebhookError for what has not the form of a push, and for a body of more than 64 KiB.
  */
 export function readPush(request: ReceivedRequest): Push {
   const ids = {
@@ -54,7 +57,7 @@ export function readPush(request: ReceivedRequest): Push {
 
 /** What a signed callback is verified with. */
 export type VerifyOptions = ReceivedRequest & {
-  /** Signing secrets of the institution; two while one replaces the other. */
+  /** Signing secrets of the institution, none of them empty; two while one replaces the other. */
   signingSecrets: readonly string[]
   /** Shared keys of the institution, which open `authorisation-token`. */
   keys: readonly SealingKey[]
@@ -68,7 +71,8 @@ export type VerifyOptions = ReceivedRequest & {
 
 /**
  * Returns the callback of an onboarding or registration, once it is proven genuine. Throws a WebhookError when a header is
- * missing or malformed, the signature is too old or made with none of the secrets, or the token is not yours.
+ * missing or malformed, the signature is too old or made with none of the secrets, or the token is not yours; and a
+ * TypeError when `signingSecrets` is no list or has an empty secret.
  */
 export function verifyOnboardingCallback(
   options: VerifyOptions,
@@ -105,13 +109,17 @@ export type SignatureOptions = {
 
 /**
  * Returns whether a `pw-signature` was made with one of the secrets over exactly these bytes, within the tolerance. Compares
- * in constant time. A malformed signature is false, not an error.
+ * in constant time. A malformed signature is false, not an error. Throws a TypeError when `signingSecrets` is no list or
+ * has an empty secret, with which anybody could sign.
  */
 export function verifySignature(
   header: string,
   rawBody: string | Uint8Array,
   { signingSecrets, toleranceS, nowS }: SignatureOptions,
 ): boolean {
+  if (!Array.isArray(signingSecrets) || signingSecrets.includes('')) {
+    throw new TypeError('signingSecrets must be a list of secrets, none of them empty')
+  }
   const [, t = '', offered = ''] = /^t=(\d{1,12})((?:,v1=[0-9a-f]{64}){1,8})$/.exec(header) ?? []
   if (t === '' || Math.abs(nowS - Number(t)) > toleranceS) return false
   const macs = offered.slice(',v1='.length).split(',v1=')
@@ -142,6 +150,8 @@ function headerOf({ headers }: ReceivedRequest, name: string): string {
 
 /** Amounts as strings: as JSON numbers they would become floats, which are not exact. */
 function withExactAmounts(text: string): string {
+  // In JSON every text ends, so that the replacement reads each character once.
+  parse(text)
   return text.replaceAll(
     /("amount"\s*:\s*)(-?\d+(?:\.\d+)?)|"(?:[^"\\]|\\.)*"/g,
     (found, name?: string, amount?: string) => (name === undefined ? found : `${name}"${amount}"`),
@@ -159,6 +169,9 @@ function parse(text: string): Record<string, unknown> {
 }
 
 function textOf(rawBody: string | Uint8Array): string {
+  if (Buffer.byteLength(rawBody) > maxBodyBytes) {
+    throw new WebhookError('the body has more than 64 KiB')
+  }
   return typeof rawBody === 'string' ? rawBody : Buffer.from(rawBody).toString()
 }
 

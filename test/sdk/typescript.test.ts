@@ -6,6 +6,8 @@ import {
   type PayweaveOptions,
   readPush,
   verifyOnboardingCallback,
+  verifySignature,
+  WebhookError,
 } from '../../clients/sdk-typescript/index.ts'
 import { sealValue } from '../../clients/sdk-typescript/seal.ts'
 import { type Reply, refused, serveReplies } from './harness.ts'
@@ -127,13 +129,19 @@ describe('a call', () => {
   })
 
   it('a call without a response in time rejects, and keeps no connection waiting', async () => {
-    const { payweave, seen } = await against(['hang'], { timeoutMs: 50, maxRetries: 1 })
+    let aborted = 0
+    const counted: typeof fetch = (url, options) => {
+      options?.signal?.addEventListener('abort', () => (aborted += 1))
+      return fetch(url, options)
+    }
+    const options = { timeoutMs: 50, maxRetries: 1, fetch: counted }
+    const { payweave } = await against(['hang'], options)
     expect(await errorOf(payweave.payments.status('p1'))).toMatchObject({
       status: 0,
       reason: 'NO_RESPONSE',
       message: 'GET /payments/status got no response within 50 ms',
     })
-    expect(seen).toHaveLength(2)
+    expect(aborted).toBe(2)
   })
 
   it('a call ends when its caller aborts it, also between attempts', async () => {
@@ -264,10 +272,19 @@ describe('a push', () => {
     ['no header', {}, notify],
     ['no JSON', headers, 'amount=1'],
     ['another body', headers, '{"id":1}'],
+    ['more than 64 KiB', headers, notify.replace('order-1', 'o'.repeat(65_536))],
+    ['brackets without end', headers, '['.repeat(60_000)],
   ])('a request with %s is no push', (_, given, rawBody) => {
     expect(() => readPush({ headers: given, rawBody })).toThrow(
       expect.objectContaining({ name: 'WebhookError' }) as Error,
     )
+  })
+
+  it('a body that never ends its text is refused in linear time', () => {
+    const rawBody = `"${String.raw`\"`.repeat(32_000)}`
+    const start = process.cpuUsage()
+    expect(() => readPush({ headers, rawBody })).toThrow(WebhookError)
+    expect(process.cpuUsage(start).user).toBeLessThan(300_000)
   })
 
   it('a push is confirmed by the state of the payment, and refused for a payment that is not ours', async () => {
@@ -320,5 +337,15 @@ describe('a push', () => {
     expect(() => verifyOnboardingCallback({ ...signed, ...change })).toThrow(
       expect.objectContaining({ name: 'WebhookError' }) as Error,
     )
+  })
+  it.each<[string, unknown]>([
+    ['an empty secret', ['secret', '']],
+    ['one text in place of a list', 'secret'],
+  ])('a callback is never verified with %s', (_, given) => {
+    const signingSecrets = given as string[]
+    expect(() => verifyOnboardingCallback({ ...signed, signingSecrets })).toThrow(TypeError)
+    const header = signWebhook([''], nowMs / 1_000, rawBody)
+    const options = { signingSecrets, toleranceS: 300, nowS: nowMs / 1_000 }
+    expect(() => verifySignature(header, rawBody, options)).toThrow(TypeError)
   })
 })

@@ -16,7 +16,8 @@ from .seal import SealingKey, open_value
 from .types import Notify, OnboardingCallback, PaymentCallback
 
 _SIGNATURE = re.compile("t=([0-9]{1,12})((?:,v1=[0-9a-f]{64}){1,8})")
-_AMOUNT_OR_TEXT = re.compile(r'("amount"\s*:\s*)(-?[0-9]+(?:\.[0-9]+)?)|"(?:[^"\\]|\\.)*"')
+# Far more than a push has.
+_MAX_BODY_BYTES = 65_536
 
 
 @dataclass(frozen=True)
@@ -50,18 +51,14 @@ class SignedCallback:
 def read_push(headers: Mapping[str, str], raw_body: bytes) -> Push:
     """Read a push about a payment. It has no signature: treat it as a hint, or use `payments.confirm_push`.
 
-    Raises a WebhookError for what has not the form of a push.
+    Raises a WebhookError for what has not the form of a push, and for a body of more than 64 KiB.
 
     :param headers: those of the request, in any case
     :param raw_body: the body exactly as it arrived, before any parser
     """
     delivery_id, attempt, event_id = _ids(headers)
     payment_details_id = _header(headers, "PW-payment-details-id")
-    # As JSON numbers, amounts would become floats, which are not exact.
-    text = _AMOUNT_OR_TEXT.sub(
-        lambda found: f'{found[1]}"{found[2]}"' if found[1] else found[0], _text(raw_body)
-    )
-    body = _parse(text)
+    body = _parse(raw_body)
     if isinstance(body.get("event_type"), str):
         kind: Literal["notify", "callback"] = "notify"
         transaction_id = body.get("transaction_id")
@@ -96,9 +93,10 @@ def verify_onboarding_callback(
     """Read the callback of an onboarding or registration, once it is proven genuine.
 
     Raises a WebhookError when a header is missing or malformed, the signature is too old or made with none of the
-    secrets, or the token is not yours. Needs the package `cryptography`.
+    secrets, or the token is not yours. Raises a plain ValueError when `signing_secrets` is no list or has an empty secret.
+    Needs the package `cryptography`.
 
-    :param signing_secrets: those of the institution; two while one replaces the other
+    :param signing_secrets: those of the institution, none of them empty; two while one replaces the other
     :param keys: shared keys of the institution, which open `authorisation-token`
     :param authorisation_token: the one that you sent when you created or registered the account
     :param tolerance: how far the time of the signature may be from yours, in seconds
@@ -117,7 +115,7 @@ def verify_onboarding_callback(
         raise WebhookError("authorisation-token does not open") from error
     if not hmac.compare_digest(token.encode(), authorisation_token.encode()):
         raise WebhookError("the authorisation token is not the one that you sent")
-    return SignedCallback(*_ids(headers), cast(OnboardingCallback, _parse(_text(raw_body))))
+    return SignedCallback(*_ids(headers), cast(OnboardingCallback, _parse(raw_body)))
 
 
 def verify_signature(
@@ -130,8 +128,11 @@ def verify_signature(
 ) -> bool:
     """Whether a `pw-signature` was made with one of the secrets over exactly these bytes, within the tolerance.
 
-    Compares in constant time. A malformed signature is False, not an error.
+    Compares in constant time. A malformed signature is False, not an error. Raises a ValueError when `signing_secrets` is no
+    list or has an empty secret, with which anybody could sign.
     """
+    if isinstance(signing_secrets, str) or not all(signing_secrets):
+        raise ValueError("signing_secrets must be a list of secrets, none of them empty")
     found = _SIGNATURE.fullmatch(header)
     seconds = int(time.time() if now is None else now)
     if found is None or abs(seconds - int(found[1])) > tolerance:
@@ -160,18 +161,18 @@ def _header(headers: Mapping[str, str], name: str) -> str:
     return found
 
 
-def _text(raw_body: bytes) -> str:
+def _parse(raw_body: bytes) -> dict[str, Any]:
+    if len(raw_body) > _MAX_BODY_BYTES:
+        raise WebhookError("the body has more than 64 KiB")
     try:
-        return raw_body.decode()
-    except UnicodeDecodeError as error:
-        raise WebhookError("the body is not UTF-8") from error
-
-
-def _parse(text: str) -> dict[str, Any]:
-    try:
-        body = json.loads(text)
-    except ValueError as error:
+        # Numbers with decimals as text: a float is not exact.
+        body = json.loads(raw_body.decode(), parse_float=str, object_hook=_with_text_amount)
+    except (ValueError, RecursionError) as error:
         raise WebhookError("the body is no JSON object") from error
     if not isinstance(body, dict):
         raise WebhookError("the body is no JSON object")
     return cast("dict[str, Any]", body)
+
+
+def _with_text_amount(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "amount": str(fields["amount"])} if type(fields.get("amount")) is int else fields

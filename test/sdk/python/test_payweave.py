@@ -325,10 +325,26 @@ class Pushes(TestCase):
         self.assertEqual(push.body["description"], '"amount":1.5')
         self.assertEqual(push.body["payer"]["amount"], "90071992547409.93")
 
+    def test_an_amount_without_decimals_is_text_and_other_numbers_are_numbers(self):
+        body = b'{"transaction_request":{"id":"order-1"},"sequence":2,"amount":2500,"more":[{"amount":-1}]}'
+        push = payweave.read_push(HEADERS, body)
+        self.assertEqual((push.body["sequence"], push.body["amount"]), (2, "2500"))
+        self.assertEqual(push.body["more"], [{"amount": "-1"}])
+
     def test_what_has_not_the_form_of_a_push_is_refused(self):
-        for headers, body in (({}, NOTIFY), (HEADERS, b"amount=1"), (HEADERS, b'{"id":1}'), (HEADERS, b"\xff")):
-            with self.assertRaises(WebhookError):
-                payweave.read_push(headers, body)
+        large = NOTIFY.replace(b"order-1", b"o" * 65_536)
+        deep = b"[" * 60_000
+        for body in (b"amount=1", b'{"id":1}', b"\xff", b"[]", large, deep):
+            with self.subTest(body[:20]), self.assertRaises(WebhookError):
+                payweave.read_push(HEADERS, body)
+        with self.assertRaises(WebhookError):
+            payweave.read_push({}, NOTIFY)
+
+    def test_a_body_that_never_ends_its_text_is_refused_in_linear_time(self):
+        start = time.process_time()
+        with self.assertRaises(WebhookError):
+            payweave.read_push(HEADERS, b'"' + b'\\"' * 32_000)
+        self.assertLess(time.process_time() - start, 0.3)
 
     def test_a_push_is_confirmed_by_the_state_and_refused_for_a_payment_that_is_not_ours(self):
         state = {"transaction_request": {"id": "order-1"}, "payment_details": {"status": "paid"}}
@@ -360,6 +376,12 @@ class Pushes(TestCase):
         for name, change in changes.items():
             with self.subTest(name), self.assertRaises(WebhookError):
                 signed(**change)
+
+    def test_a_callback_is_never_verified_with_an_empty_secret(self):
+        for secrets in (["secret", ""], "secret"):
+            with self.subTest(secrets), self.assertRaises(ValueError) as caught:
+                signed(signing_secrets=secrets)
+            self.assertNotIsInstance(caught.exception, WebhookError)
 
     def test_a_key_does_not_show_itself(self):
         self.assertNotIn("BwcH", repr(KEY))
