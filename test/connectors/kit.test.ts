@@ -26,7 +26,16 @@ import {
   type RunningConnector,
   startConnector,
 } from '../../connectors/kit/connector.ts'
-import { countWork, insertWork } from '../../connectors/kit/store/work-store.ts'
+import { endAttempt, startAttempt } from '../../connectors/kit/operations/attempts.ts'
+import { acceptCredit, endCredit } from '../../connectors/kit/operations/credits.ts'
+import { findAttempt, findCredit, insertCharges } from '../../connectors/kit/store/payment-store.ts'
+import {
+  claimWork,
+  countWork,
+  endWork,
+  hastenWork,
+  insertWork,
+} from '../../connectors/kit/store/work-store.ts'
 import { type Reports, serveReports } from '../../tools/conformance/backend/reports.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -134,4 +143,71 @@ it('a report waits for the one before it, and a permanent refusal is kept and co
     expect(await countWork(db)).toEqual([{ kind: 'report.payments', waiting: 0, dead: 1 }]),
   )
   expect(receivers.of(refused)).toHaveLength(1)
+})
+
+/** Work of a kind of its own, which no worker does. */
+async function newWork() {
+  const kind = `kind of ${randomUUID()}`
+  const subject = randomUUID()
+  await insertWork(db, { kind, key: subject, subject, payload: Buffer.alloc(0) })
+  return {
+    subject,
+    claim: async (leaseMs: number) => (await claimWork(db, kind, 10, leaseMs))[0],
+    hasten: () => hastenWork(db, [kind], subject),
+    count: async () => (await countWork(db)).find((row) => row.kind === kind),
+  }
+}
+const minuteMs = 60_000
+const again = { outcome: 'again', reason: null, delayMs: minuteMs } as const
+
+it('a hint gives work that is done now to no second worker; it is tried again when the first has ended', async () => {
+  const { claim, hasten } = await newWork()
+  const first = await claim(minuteMs)
+  if (first === undefined) throw new Error('no work')
+  expect(await hasten()).toBe(true)
+  expect(await claim(minuteMs)).toBeUndefined()
+  expect(await endWork(db, { ...first, ...again })).toBe(true)
+  expect(await claim(minuteMs)).toMatchObject({ attempts: 2 })
+})
+
+it('hints make work due once a second, and the last one is not lost', async () => {
+  const { claim, hasten } = await newWork()
+  const tries: number[] = []
+  const startedMs = performance.now()
+  await eventually(async () => {
+    await hasten()
+    const work = await claim(minuteMs)
+    if (work === undefined) return false
+    tries.push(performance.now() - startedMs)
+    await endWork(db, { ...work, ...again })
+    return tries.length === 4
+  })
+  // The first try needs no hint, and the first hint makes the second due at once.
+  expect(tries[3]).toBeGreaterThan(1_900)
+})
+
+it('a worker whose lease another has taken ends nothing and changes nothing', async () => {
+  const { subject, claim, count } = await newWork()
+  const expire = new Date(Date.now() + 3_600_000)
+  const money = { currency: 'USD', amountMinor: 100n, mobileNumber: '+12025550100' }
+  const charge = { chargeId: subject, businessName: 'Shop', expireTime: expire, ...money }
+  await insertCharges(db, [charge])
+  await startAttempt(db, subject, subject)
+  await acceptCredit(db, { reference: subject, kind: 'payout', ...money }, 'sent by nobody')
+  const stale = await claim(0)
+  const holder = await claim(minuteMs)
+  if (stale === undefined || holder === undefined) throw new Error('no work')
+
+  expect(await endWork(db, { ...stale, ...again, outcome: 'dead' })).toBe(false)
+  await expect(endAttempt(db, subject, { outcome: 'paid' }, stale)).rejects.toThrow('lease')
+  await expect(endCredit(db, subject, 'completed', stale)).rejects.toThrow('lease')
+  expect(await findAttempt(db, subject)).toMatchObject({ outcome: 'processing' })
+  expect(await findCredit(db, subject)).toMatchObject({ isPending: true })
+
+  receivers.expect(subject)
+  expect(await endAttempt(db, subject, { outcome: 'paid' }, holder)).toBe(true)
+  await endCredit(db, subject, 'completed', holder)
+  expect(await endWork(db, { ...holder, ...again, outcome: 'dead' })).toBe(true)
+  expect(await endWork(db, { ...holder, ...again })).toBe(false)
+  expect(await count()).toMatchObject({ waiting: 0, dead: 1 })
 })

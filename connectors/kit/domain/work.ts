@@ -12,16 +12,18 @@ export type NewWork = {
   payload: Uint8Array
 }
 
-/** Work that a worker has claimed. */
-export type Work = NewWork & {
+/** Names one claim of work: each further claim has another number of attempts. */
+export type ClaimedWork = {
   position: bigint
   /** Times that it was claimed, this time included. */
   attempts: number
 }
 
+/** Work that a worker has claimed. */
+export type Work = NewWork & ClaimedWork
+
 /** What became of claimed work. */
-export type WorkEnd = {
-  position: bigint
+export type WorkEnd = ClaimedWork & {
   outcome: 'done' | 'dead' | 'again'
   reason: string | null
   /** Until the next try. */

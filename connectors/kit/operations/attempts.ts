@@ -5,9 +5,9 @@ import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { chargeReport } from '../api/report-messages.ts'
 import type { Attempt, AttemptEnd, AttemptResult, Charge } from '../domain/payment.ts'
-import type { NewWork } from '../domain/work.ts'
+import type { ClaimedWork, NewWork } from '../domain/work.ts'
 import { findAttempt, insertAttempt, lockCharge, updateAttempt } from '../store/payment-store.ts'
-import { insertWork } from '../store/work-store.ts'
+import { holdWork, insertWork } from '../store/work-store.ts'
 
 const processing: AttemptResult = { outcome: 'processing', refusal: null }
 const refused: AttemptResult = { outcome: 'refused', refusal: null }
@@ -49,9 +49,18 @@ export async function enquireAttempt(db: Database, attemptId: string): Promise<A
   return found ?? { outcome: 'unknown', refusal: null, chargeId: null, ageMs: 0 }
 }
 
-/** Ends an attempt and owes Payweave the report, in one transaction; false when it had ended. */
-export function endAttempt(db: Database, attemptId: string, end: AttemptEnd): Promise<boolean> {
+/**
+ * Ends an attempt and owes Payweave the report, in one transaction; false when it had ended. A worker passes the work by which
+ * it concluded that: rejects, and changes nothing, when another worker has claimed that work since.
+ */
+export function endAttempt(
+  db: Database,
+  attemptId: string,
+  end: AttemptEnd,
+  work?: ClaimedWork,
+): Promise<boolean> {
   return db.transaction(async (tx) => {
+    if (work !== undefined) await holdWork(tx, work)
     const chargeId = await updateAttempt(tx, attemptId, end)
     if (chargeId === undefined) return false
     const isPaid = end.outcome === 'paid'

@@ -3,8 +3,9 @@ import { TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { payoutReport, refundReport } from '../api/report-messages.ts'
 import type { Credit } from '../domain/payment.ts'
+import type { ClaimedWork } from '../domain/work.ts'
 import { insertCredit, updateCredit } from '../store/payment-store.ts'
-import { insertWork } from '../store/work-store.ts'
+import { holdWork, insertWork } from '../store/work-store.ts'
 
 /** Stores a credit with the work of this kind that sends it; repeating it changes nothing. */
 export async function acceptCredit(db: Database, credit: Credit, workKind: string): Promise<void> {
@@ -16,13 +17,18 @@ export async function acceptCredit(db: Database, credit: Credit, workKind: strin
   })
 }
 
-/** Ends a credit and owes Payweave the report, in one transaction; a second end changes nothing. */
+/**
+ * Ends a credit and owes Payweave the report, in one transaction; a second end changes nothing. A worker passes the work by
+ * which it concluded that: rejects, and changes nothing, when another worker has claimed that work since.
+ */
 export function endCredit(
   db: Database,
   reference: string,
   state: 'completed' | 'failed',
+  work?: ClaimedWork,
 ): Promise<void> {
   return db.transaction(async (tx) => {
+    if (work !== undefined) await holdWork(tx, work)
     const kind = await updateCredit(tx, reference, state)
     const outcome = state === 'completed' ? TransferOutcome.COMPLETED : TransferOutcome.FAILED
     if (kind === 'payout') await insertWork(tx, payoutReport({ payoutId: reference, outcome }))

@@ -1,6 +1,6 @@
 // Statements on work that a connector owes.
 import { type Queryable, sql } from '#platform/db/db.ts'
-import type { NewWork, Work, WorkEnd } from '../domain/work.ts'
+import type { ClaimedWork, NewWork, Work, WorkEnd } from '../domain/work.ts'
 
 const insertWorkStatement = sql(
   'insert_work',
@@ -17,13 +17,15 @@ const claimWorkStatement = sql(
   'claim_work',
   `with due as (
      select w.position from work w
-     where w.kind = $1 and w.done_at is null and w.dead_at is null and w.next_at <= clock_now()
+     where w.kind = $1 and w.done_at is null and w.dead_at is null
+       and w.next_at <= clock_now() and w.leased_until <= clock_now()
        and not exists (
          select from work e where e.kind = w.kind and e.subject = w.subject
            and e.position < w.position and e.done_at is null and e.dead_at is null)
      order by w.next_at limit $2 for update of w skip locked
    )
-   update work w set attempts = w.attempts + 1, next_at = clock_now() + $3 * interval '1 millisecond'
+   update work w set attempts = w.attempts + 1, next_at = clock_now() + $3 * interval '1 millisecond',
+     leased_until = clock_now() + $3 * interval '1 millisecond'
    from due d where w.position = d.position
    returning w.position, w.kind, w.key, w.subject, w.payload, w.attempts`,
 )
@@ -37,27 +39,48 @@ export function claimWork(
   return db.rows(claimWorkStatement, [kind, limit, leaseMs])
 }
 
+const holdWorkStatement = sql(
+  'hold_work',
+  `select position from work
+   where position = $1 and attempts = $2 and done_at is null and dead_at is null for update`,
+)
+/**
+ * Keeps claimed work from all others until the transaction ends, so that what it writes is written by the last who claimed
+ * it. Rejects when another worker has claimed the work since. Locks its row.
+ */
+export async function holdWork(tx: Queryable, { position, attempts }: ClaimedWork): Promise<void> {
+  const held = await tx.row(holdWorkStatement, [position, attempts])
+  if (held === undefined) throw new Error('the lease has ended: another worker has this work')
+}
+
 const endWorkStatement = sql(
   'end_work',
   `update work set
-     done_at = case when $2 = 'done' then clock_now() end,
-     dead_at = case when $2 = 'dead' then clock_now() end,
-     -- What was hastened meanwhile stays due.
-     next_at = case when next_at = '-infinity' then next_at
-       else clock_now() + $4 * interval '1 millisecond' end, last_reason = $3
-   where position = $1 and done_at is null`,
+     done_at = case when $3 = 'done' then clock_now() end,
+     dead_at = case when $3 = 'dead' then clock_now() end,
+     -- What was hastened meanwhile is due.
+     next_at = case when next_at < leased_until then next_at
+       else clock_now() + $5 * interval '1 millisecond' end,
+     leased_until = '-infinity', last_reason = $4
+   where position = $1 and attempts = $2 and done_at is null and dead_at is null`,
 )
-/** Records what became of claimed work. */
-export async function endWork(db: Queryable, end: WorkEnd): Promise<void> {
-  await db.run(endWorkStatement, [end.position, end.outcome, end.reason, end.delayMs])
+/** Records what became of claimed work; false when another worker has claimed it since, which then does so. */
+export async function endWork(db: Queryable, end: WorkEnd): Promise<boolean> {
+  const { position, attempts, outcome, reason, delayMs } = end
+  return (await db.run(endWorkStatement, [position, attempts, outcome, reason, delayMs])) === 1
 }
 
 const hastenWorkStatement = sql(
   'hasten_work',
-  `update work set next_at = '-infinity'
-   where kind = any($1) and subject = $2 and done_at is null and dead_at is null`,
+  `update work set next_at = greatest(hint_after, clock_now()),
+     hint_after = greatest(hint_after, clock_now()) + interval '1 second'
+   where kind = any($1) and subject = $2 and done_at is null and dead_at is null
+     and next_at > greatest(hint_after, clock_now())`,
 )
-/** Makes open work of these kinds on a subject due at once, also when it is claimed now; false when there is none. */
+/**
+ * Makes open work of these kinds on a subject due at once, or a second after it was last hastened; work that is claimed now is
+ * due when its worker has ended. False when that changes nothing.
+ */
 export async function hastenWork(
   db: Queryable,
   kinds: readonly string[],

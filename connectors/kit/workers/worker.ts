@@ -46,11 +46,11 @@ export type WorkerOptions = {
   log: Logger
   kind: string
   /**
-   * Does the work. It may be called again for work that it did, since a process can end before that is recorded. Work that
-   * changes the database should do it in one transaction that finds it done.
+   * Does the work. It may be called again for work that it did, since a process can end before that is recorded, and while an
+   * earlier call still runs, when that took longer than the lease. What it writes is fenced by `holdWork` in its transaction.
    */
   handle: (work: Work) => Promise<void>
-  /** Longer than `handle` takes, so that two workers rarely have the same work; 10 s by default. */
+  /** Longer than `handle` takes, so that two workers rarely have the same work: 10 s by default. */
   leaseMs?: number
   /** Maximum delay between two tries, 10 s by default. */
   maxDelayMs?: number
@@ -65,7 +65,8 @@ export function startWorker(options: WorkerOptions): Loop {
   const inFlight = new Set<Promise<void>>()
   const doWork = async (work: Work) => {
     try {
-      await endWork(db, await tryOnce(options, work))
+      const isRecorded = await endWork(db, await tryOnce(options, work))
+      if (!isRecorded) log.warn({ kind }, 'work taken by another worker before it ended')
     } catch (error) {
       // Its lease runs out, and then it is claimed again.
       log.warn({ err: error, kind }, 'end of work not recorded')
@@ -104,21 +105,22 @@ export function startWorker(options: WorkerOptions): Loop {
 async function tryOnce(options: WorkerOptions, work: Work): Promise<WorkEnd> {
   const { log, kind, handle, maxDelayMs = defaultMaxDelayMs } = options
   const { position, attempts } = work
+  const claim = { position, attempts }
   try {
     await handle(work)
-    return { position, outcome: 'done', reason: null, delayMs: 0 }
+    return { ...claim, outcome: 'done', reason: null, delayMs: 0 }
   } catch (error) {
     if (error instanceof NotYet) {
-      return { position, outcome: 'again', reason: null, delayMs: error.delayMs }
+      return { ...claim, outcome: 'again', reason: null, delayMs: error.delayMs }
     }
     const reason = error instanceof Failure ? error.reason : 'INTERNAL_ERROR'
     if (error instanceof Refused || refusals.has(reason)) {
       log.error({ err: error, kind, reason, attempts }, 'work refused permanently')
-      return { position, outcome: 'dead', reason, delayMs: 0 }
+      return { ...claim, outcome: 'dead', reason, delayMs: 0 }
     }
     if (attempts === 1) log.warn({ err: error, kind, reason }, 'work not done yet')
     return {
-      position,
+      ...claim,
       outcome: 'again',
       reason,
       delayMs: delayAfter(attempts, maxDelayMs, Math.random()),
