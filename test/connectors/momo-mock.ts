@@ -26,6 +26,10 @@ export type Fault =
   | 'token refused'
   /** Accepted and not yet decided until `decide`. */
   | 'undecided'
+  /** Accepted, the connection is cut before the answer, and the next two enquiries do not find it. */
+  | 'accepted unseen'
+  /** 500 PAYEE_NOT_FOUND, though it may have been accepted before. */
+  | 'refused'
 
 type Schema = Record<string, unknown>
 type Operation = {
@@ -40,7 +44,7 @@ type Document = {
 }
 type Answer = { status: number; body?: object }
 type Order = Record<string, unknown> & { externalId: string; amount: string; currency: string }
-type Stored = { order: Order; callbackUrl: string; status: string; reason?: string }
+type Stored = { order: Order; callbackUrl: string; status: string; reason?: string; unseen: number }
 
 const file = new URL('../../connectors/momo/openapi.yaml', import.meta.url)
 const document = parse(readFileSync(file, 'utf8'), { merge: true }) as Document
@@ -116,21 +120,23 @@ export async function startMomo() {
     const fault = faults.get(order.externalId)?.shift()
     if (fault === 'lost') return 'cut'
     if (fault === 'unavailable') return error(503, 'SERVICE_UNAVAILABLE')
+    if (fault === 'refused') return error(500, 'PAYEE_NOT_FOUND')
     if (fault === 'token refused') {
       tokens.clear()
       return { status: 401, body: { statusCode: 401, message: 'Unauthorized' } }
     }
     if (stored.has(reference)) return error(409, 'RESOURCE_ALREADY_EXIST')
     if (order.currency !== 'EUR') return error(500, 'INVALID_CURRENCY')
-    const one: Stored = { order, callbackUrl, status: 'PENDING' }
+    const unseen = fault === 'accepted unseen' ? 2 : 0
+    const one: Stored = { order, callbackUrl, status: 'PENDING', unseen }
     stored.set(reference, one)
     if (fault !== 'undecided') setTimeout(() => settle(one), 20)
-    return fault === 'accepted without answer' ? 'cut' : { status: 202 }
+    return fault?.startsWith('accepted') === true ? 'cut' : { status: 202 }
   }
 
   function look(reference: string): Answer {
     const one = stored.get(reference)
-    if (one === undefined) return error(404, 'RESOURCE_NOT_FOUND')
+    if (one === undefined || one.unseen-- > 0) return error(404, 'RESOURCE_NOT_FOUND')
     const { order, status, reason } = one
     const code = reason === undefined ? {} : { reason: { code: reason, message: 'of a test' } }
     return { status: 200, body: { ...order, status, ...code } }

@@ -2,10 +2,18 @@
 // answers are lost or it is killed.
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { AttemptOutcome, RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
+import { connectorMigrations } from '../../connectors/kit/connector.ts'
+import type { Work } from '../../connectors/kit/domain/work.ts'
+import { claimWork, insertWork } from '../../connectors/kit/store/work-store.ts'
+import { NotYet } from '../../connectors/kit/workers/worker.ts'
+import { advance } from '../../connectors/momo/operations/advance.ts'
+import { transferKind } from '../../connectors/momo/operations/transfer.ts'
+import { momoAt } from '../../connectors/momo/ports/momo.ts'
 import {
   announce,
   type BackendCheck,
@@ -13,6 +21,7 @@ import {
   reported,
   type World,
 } from '../../tools/conformance/backend/check.ts'
+import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { type ConnectorProcess, checkGroups, prepareConnector } from './harness.ts'
 import { credentials, type Fault, startMomo } from './momo-mock.ts'
@@ -172,6 +181,57 @@ it('a payout is sent once though MTN accepts it without an answer, and fails whe
       send('+46733123455', 'FAILED'),
     ])
   }))
+
+it('a request that MTN has accepted without an answer has not failed, though MTN then refuses it and does not know it yet', () =>
+  withWorld(async (world) => {
+    const faults: Fault[] = ['accepted unseen', 'refused']
+    const { chargeId, attemptId } = await pay(world, payer, ...faults)
+    const payoutId = newReference(world)
+    momo.plan(payoutId, ...faults)
+    const amount = { currency: 'EUR', minorUnits: 5n }
+    await world.payouts.createPayout({ payoutId, amount, mobileNumber: payer.mobile_number })
+    await Promise.all([reported(world, chargeId, 'PAID'), reported(world, payoutId, 'COMPLETED')])
+    for (const id of [attemptId, payoutId]) {
+      expect(momo.sentOf(id)).toHaveLength(2)
+      expect(momo.acceptedOf(id)).toBe(1)
+    }
+  }))
+
+it('a worker whose lease another has taken sends nothing to MTN', async () => {
+  const folder = join(import.meta.dirname, '../../connectors/momo/migrations')
+  const database = await createTestDatabase('connector', connectorMigrations(folder))
+  const db = database.open()
+  const client = momoAt({
+    baseUrl: momo.url,
+    targetEnvironment: 'sandbox',
+    callbackUrl: connector.webhookOrigin,
+    credentials: { collection: credentials, disbursement: credentials },
+  })
+  const externalId = randomUUID()
+  await insertWork(db, {
+    kind: transferKind,
+    key: externalId,
+    subject: externalId,
+    payload: Buffer.alloc(0),
+  })
+  const claim = async (leaseMs: number) => (await claimWork(db, transferKind, 1, leaseMs))[0]
+  const [stale, holder] = [await claim(0), await claim(60_000)]
+  if (stale === undefined || holder === undefined) throw new Error('no work')
+  const order = {
+    externalId,
+    currency: 'EUR',
+    amountMinor: 5n,
+    mobileNumber: payer.mobile_number,
+    name: 'Payout',
+  }
+  const wanted = { ...order, ageMs: 0, isWanted: true }
+  const send = (work: Work) => advance({ db, momo: client, work }, 'disbursement', wanted)
+  await expect(send(stale)).rejects.toThrow('lease')
+  expect(momo.sentOf(externalId)).toEqual([])
+  await expect(send(holder)).rejects.toThrow(NotYet)
+  expect(momo.sentOf(externalId)).toHaveLength(1)
+  await database.drop()
+})
 
 it('an attempt that MTN had when the process was killed is paid once, without a callback', () =>
   withWorld(async (world) => {

@@ -27,7 +27,13 @@ it('every code that MTN has published has a reason, and no other', () => {
   expect(refusalOf('constructor')).toBe('declined')
 })
 
-const fresh: RequestProgress = { ageMs: 0, sentAgeMs: null, isAccepted: false, isWanted: true }
+const fresh: RequestProgress = {
+  ageMs: 0,
+  sentAgeMs: null,
+  isAccepted: false,
+  refusal: null,
+  isWanted: true,
+}
 
 it('a request is sent until MTN has accepted it, and then only enquired about', () => {
   expect(nextStep(fresh)).toBe('send')
@@ -44,6 +50,14 @@ it('a payer who may no longer pay is not asked, and an unanswered request counts
   expect(isLost({ ...unwanted, sentAgeMs: 120_001 })).toBe(true)
   expect(isLost({ ...unwanted, sentAgeMs: 1e9, isAccepted: true })).toBe(false)
   expect(isLost({ ...fresh, sentAgeMs: 1e9 })).toBe(false)
+})
+
+it('a refusal after a call that had no answer ends a request only when MTN does not know it after two minutes', () => {
+  const refused = { ...fresh, sentAgeMs: 0, refusal: 'PAYEE_NOT_FOUND' }
+  expect(nextStep(refused)).toBe('enquire')
+  expect(isLost({ ...refused, sentAgeMs: 120_000 })).toBe(false)
+  expect(isLost({ ...refused, sentAgeMs: 120_001 })).toBe(true)
+  expect(isLost({ ...refused, sentAgeMs: 1e9, isAccepted: true })).toBe(false)
 })
 
 it('enquiries become rarer, from half a second to an hour', () => {

@@ -13,11 +13,13 @@ export type RequestProgress = {
   sentAgeMs: number | null
   /** MTN has confirmed it. */
   isAccepted: boolean
-  /** Sent as long as it is not accepted; a payer who has left, or may no longer pay, must not be asked. */
+  /** The code with which MTN has refused a call, after another that had no answer and may have been accepted; null otherwise. */
+  refusal: string | null
+  /** Sent as long as it is neither accepted nor refused; a payer who has left, or may no longer pay, must not be asked. */
   isWanted: boolean
 }
 
-/** A request that MTN does not know so long after it was sent did not arrive. */
+/** A request that MTN does not know so long after it was last sent did not arrive; sooner, that proves nothing. */
 const silentMs = 120_000
 /** Waits for the payer: sent no later, so that nobody is asked who has left. */
 export const sendWithinMs = 30_000
@@ -28,15 +30,19 @@ const maxPauseMs = 3_600_000
 export type Step = 'send' | 'enquire' | 'lost'
 
 /** Decides by what is stored. */
-export function nextStep({ sentAgeMs, isAccepted, isWanted }: RequestProgress): Step {
-  if (isAccepted) return 'enquire'
-  if (isWanted) return 'send'
-  return sentAgeMs === null ? 'lost' : 'enquire'
+export function nextStep(progress: RequestProgress): Step {
+  if (isSendable(progress)) return 'send'
+  return progress.isAccepted || progress.sentAgeMs !== null ? 'enquire' : 'lost'
 }
 
 /** Whether a request that MTN does not know never arrived. One that MTN has confirmed is never given up. */
-export function isLost({ sentAgeMs, isAccepted, isWanted }: RequestProgress): boolean {
-  return !isAccepted && !isWanted && (sentAgeMs === null || sentAgeMs > silentMs)
+export function isLost(progress: RequestProgress): boolean {
+  const { sentAgeMs, isAccepted } = progress
+  return !isAccepted && !isSendable(progress) && (sentAgeMs === null || sentAgeMs > silentMs)
+}
+
+function isSendable({ isAccepted, isWanted, refusal }: RequestProgress): boolean {
+  return isWanted && !isAccepted && refusal === null
 }
 
 /** How long to wait for the next enquiry: a quarter of the request's age, from half a second to an hour. */

@@ -1,10 +1,11 @@
 // Moves a request on by one call to MTN: sends it, or enquires about it. What an answer does not prove is not believed.
-
 import type { Database } from '#platform/db/db.ts'
+import type { Work } from '../../kit/domain/work.ts'
+import { holdWork } from '../../kit/store/work-store.ts'
 import { NotYet } from '../../kit/workers/worker.ts'
 import { isLost, nextStep, pauseMs, type RequestProgress } from '../domain/request.ts'
 import type { Momo, Order, Product } from '../ports/momo.ts'
-import { findRequest, recordAccepted, recordSent } from '../store/request-store.ts'
+import { findRequest, recordAccepted, recordRefused, recordSent } from '../store/request-store.ts'
 
 /** What is asked of MTN, but for its reference. */
 export type Wanted = Omit<Order, 'reference'> & Pick<RequestProgress, 'ageMs' | 'isWanted'>
@@ -13,11 +14,14 @@ export type Wanted = Omit<Order, 'reference'> & Pick<RequestProgress, 'ageMs' | 
 export type RequestEnd = { failure: string | undefined }
 
 /** Sent to nobody, or lost on the way. */
-const neverArrived: RequestEnd = { failure: 'SERVICE_UNAVAILABLE' }
+const neverArrived = 'SERVICE_UNAVAILABLE'
 
-/** Rejects with NotYet as long as it has not ended, and as the port does when MTN does not answer. */
+/**
+ * Rejects with NotYet as long as it has not ended, as the port does when MTN does not answer, and when another worker has
+ * claimed the work.
+ */
 export async function advance(
-  { db, momo }: { db: Database; momo: Momo },
+  { db, momo, work }: { db: Database; momo: Momo; work: Work },
   product: Product,
   wanted: Wanted,
 ): Promise<RequestEnd> {
@@ -25,30 +29,22 @@ export async function advance(
   const { reference, ...stored } = await findRequest(db, subject)
   const progress: RequestProgress = { ...wanted, ...stored }
   const step = nextStep(progress)
-  if (step === 'lost') return neverArrived
   if (step === 'send') {
-    await recordSent(db, subject)
+    // Others may have found it unsent after our lease, and given it up: then it must not be sent.
+    await db.transaction(async (tx) => {
+      await holdWork(tx, work)
+      await recordSent(tx, subject)
+    })
     const refusal = await momo.send(product, { ...wanted, reference })
-    if (refusal === undefined) {
-      await recordAccepted(db, subject)
-      throw new NotYet(pauseMs(progress))
-    }
-    // An earlier call that had no answer may have been accepted, even if this one is refused.
-    if (stored.sentAgeMs === null) return { failure: refusal }
-    const found = await momo.enquire(product, reference)
-    if (found === undefined) return { failure: refusal }
-    return endOf(found, progress)
+    if (refusal !== undefined && stored.sentAgeMs === null) return { failure: refusal }
+    if (refusal === undefined) await recordAccepted(db, subject)
+    // An earlier call that had no answer may have been accepted, though this one is refused.
+    else await recordRefused(db, subject, refusal)
+    throw new NotYet(pauseMs(progress))
   }
-  const found = await momo.enquire(product, reference)
-  if (found !== undefined) return endOf(found, progress)
-  if (isLost(progress)) return neverArrived
-  throw new NotYet(pauseMs(progress))
-}
-
-function endOf(
-  found: NonNullable<Awaited<ReturnType<Momo['enquire']>>>,
-  progress: RequestProgress,
-): RequestEnd {
-  if (found.status === 'pending') throw new NotYet(pauseMs(progress))
+  const found = step === 'lost' ? undefined : await momo.enquire(product, reference)
+  if (found === undefined && isLost(progress)) return { failure: stored.refusal ?? neverArrived }
+  if (found?.status === 'pending' && !stored.isAccepted) await recordAccepted(db, subject)
+  if (found === undefined || found.status === 'pending') throw new NotYet(pauseMs(progress))
   return { failure: found.status === 'failed' ? found.code : undefined }
 }

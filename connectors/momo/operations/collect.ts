@@ -13,22 +13,23 @@ export const collectKind = 'momo.collect'
 
 /** Moves an attempt on until it has ended. */
 export async function collect(
-  { subject: attemptId }: Work,
+  work: Work,
   { db, notify }: ConnectorContext,
   { momo, currency }: MomoAccount,
 ): Promise<void> {
+  const { subject: attemptId } = work
   const attempt = await findAttempt(db, attemptId)
   if (attempt?.outcome !== 'processing' || attempt.chargeId === null) return
   const charge = await findCharge(db, attempt.chargeId)
   if (charge === undefined) return
   if (charge.currency !== currency) {
-    await endAttempt(db, attemptId, { outcome: 'refused', refusal: 'not_permitted' })
+    await endAttempt(db, attemptId, { outcome: 'refused', refusal: 'not_permitted' }, work)
     notify()
     return
   }
   const { ageMs } = attempt
   const isPayable = charge.state === 'open' && !charge.isExpired
-  const { failure } = await advance({ db, momo }, 'collection', {
+  const { failure } = await advance({ db, momo, work }, 'collection', {
     ...charge,
     externalId: attemptId,
     name: charge.businessName,
@@ -39,6 +40,6 @@ export async function collect(
     failure === undefined
       ? ({ outcome: 'paid' } as const)
       : ({ outcome: 'refused', refusal: refusalOf(failure) } as const)
-  await endAttempt(db, attemptId, end)
+  await endAttempt(db, attemptId, end, work)
   notify()
 }

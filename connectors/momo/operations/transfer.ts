@@ -13,15 +13,16 @@ const names = { payout: 'Payout', refund: 'Refund' } as const
 
 /** Moves a payout or refund on until it has ended. One in a currency that the account does not have fails. */
 export async function transfer(
-  { subject: reference }: Work,
+  work: Work,
   { db, log, notify }: ConnectorContext,
   { momo, currency }: MomoAccount,
 ): Promise<void> {
+  const { subject: reference } = work
   const credit = await findCredit(db, reference)
   if (credit?.isPending !== true) return
   const isCurrency = credit.currency === currency
   const { failure } = isCurrency
-    ? await advance({ db, momo }, 'disbursement', {
+    ? await advance({ db, momo, work }, 'disbursement', {
         ...credit,
         externalId: reference,
         name: names[credit.kind],
@@ -31,6 +32,6 @@ export async function transfer(
   // Payweave's report has no reason: this is where an operator finds it.
   if (failure !== undefined)
     log.warn({ kind: transferKind, reason: failure }, 'transfer failed at MTN')
-  await endCredit(db, reference, failure === undefined ? 'completed' : 'failed')
+  await endCredit(db, reference, failure === undefined ? 'completed' : 'failed', work)
   notify()
 }

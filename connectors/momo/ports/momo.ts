@@ -43,7 +43,7 @@ export type Momo = {
   enquire(product: Product, reference: string): Promise<RequestStatus | undefined>
 }
 
-/** Maximum time of one call. A piece of work makes two at most within its lease of 10 s: a token and one other. */
+/** Maximum time of one call. A piece of work makes two at most, well within its lease of 10 s: a token and one other. */
 const timeoutMs = 4_000
 const paths = {
   collection: '/collection/v1_0/requesttopay',

@@ -2,15 +2,21 @@
 import { type Queryable, sql } from '#platform/db/db.ts'
 
 /** A request as it is stored. */
-export type StoredRequest = { reference: string; sentAgeMs: number | null; isAccepted: boolean }
+export type StoredRequest = {
+  reference: string
+  sentAgeMs: number | null
+  isAccepted: boolean
+  refusal: string | null
+}
 
-const columns = `reference, accepted_at is not null as "isAccepted",
+const columns = `reference, accepted_at is not null as "isAccepted", refusal,
      (extract(epoch from clock_now() - sent_at) * 1000)::float8 as "sentAgeMs"`
 
 const findRequestStatement = sql(
   'find_request',
   `with made as (
-     insert into request (subject) values ($1) on conflict (subject) do nothing returning reference, sent_at, accepted_at
+     insert into request (subject) values ($1) on conflict (subject) do nothing
+     returning reference, sent_at, accepted_at, refusal
    )
    select ${columns} from made union all select ${columns} from request where subject = $1`,
 )
@@ -38,4 +44,13 @@ const recordAcceptedStatement = sql(
 /** Records that MTN has the request. */
 export async function recordAccepted(db: Queryable, subject: string): Promise<void> {
   await db.run(recordAcceptedStatement, [subject])
+}
+
+const recordRefusedStatement = sql(
+  'record_refused',
+  `update request set refusal = $2 where subject = $1`,
+)
+/** Records the code with which MTN has refused a call, after another that had no answer. */
+export async function recordRefused(db: Queryable, subject: string, code: string): Promise<void> {
+  await db.run(recordRefusedStatement, [subject, code])
 }
