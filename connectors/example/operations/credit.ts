@@ -11,17 +11,18 @@ export const creditKind = 'credit'
 
 /** Sends a credit. One that Acme refuses has failed, which Payweave is owed a report of. */
 export async function sendCredit(
-  { subject }: Work,
+  work: Work,
   { db, notify }: ConnectorContext,
   acme: Acme,
 ): Promise<void> {
+  const { subject } = work
   const credit = await findCredit(db, subject)
   if (credit === undefined) throw new Refused(`no credit ${subject}`)
   try {
     await acme.credit(credit)
   } catch (error) {
     if (!(error instanceof Refused)) throw error
-    await endCredit(db, subject, 'failed')
+    await endCredit(db, subject, 'failed', work)
     notify()
   }
 }

@@ -13,7 +13,7 @@ export type Acme = {
   debit(reference: string, debit: Debit): Promise<DebitStatus>
   /** Returns what became of a debit; one that has not arrived is void from now on. */
   settleDebit(reference: string): Promise<DebitStatus>
-  /** Accepts a credit; a webhook reports its end. Rejects with Refused when Acme does not accept it. */
+  /** Accepts a credit; a webhook reports its end. Rejects with Refused when Acme never executes it, by no earlier call either. */
   credit(credit: Credit): Promise<void>
 }
 
@@ -31,10 +31,8 @@ export function acmeAt(baseUrl: string, apiKey: string): Acme {
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(timeoutMs),
     })
-    // 4xx: the same request will be refused again. 5xx, 408 and 429: try again.
-    const isFinal = response.status >= 400 && response.status < 500
-    if (isFinal && response.status !== 408 && response.status !== 429)
-      throw new Refused(`Acme answered ${response.status}`)
+    // 422: Acme has executed nothing by this reference and never will. After any other status, also one about our key, try again.
+    if (response.status === 422) throw new Refused('Acme answered 422')
     if (!response.ok) throw new Error(`Acme answered ${response.status}`)
     return await response.json()
   }
