@@ -6,7 +6,12 @@ import path from 'node:path'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../../test/support/eventually.ts'
-import { freePorts, ownPostgres, temporaryFolder } from '../../test/support/servers.ts'
+import {
+  freePortBlock,
+  freePorts,
+  ownPostgres,
+  temporaryFolder,
+} from '../../test/support/servers.ts'
 import type { ProcessTable } from './process/supervise.ts'
 import type { SandboxFile } from './sandbox-file.ts'
 
@@ -20,8 +25,7 @@ beforeAll(async () => {
   folder = temporaryFolder('launch')
   dataDir = path.join(folder, 'a data folder')
   const [port = 0] = await freePorts(1)
-  // Below the range that free ports come from, and another block for each test process.
-  const portBase = 20_000 + (process.pid % 300) * 30
+  const portBase = await freePortBlock()
   env = {
     PATH: process.env.PATH,
     HOME: process.env.HOME,

@@ -1,12 +1,11 @@
 // Runs a whole system as `npm start` does, in a process of its own, for black-box tests. It knows no route and no table.
 import fs from 'node:fs'
-import net from 'node:net'
 import path from 'node:path'
 import { Client, type QueryResultRow } from 'pg'
 import { spawnTied, type TiedProcess } from '../../deploy/local/process/tied-process.ts'
 import type { SandboxFile } from '../../deploy/local/sandbox-file.ts'
 import { eventually } from './eventually.ts'
-import { temporaryFolder } from './servers.ts'
+import { freePortBlock, portBlock, temporaryFolder } from './servers.ts'
 
 /** The running processes as listed in processes.json. */
 export type ProcessTable = Record<string, { pid: number; ports: number[] }>
@@ -47,14 +46,13 @@ export type MeshOptions = {
 }
 
 const root = path.resolve(import.meta.dirname, '../..')
-const portBlock = 22
 const startWithinMs = 180_000
 const stopWithinMs = 30_000
 
 /** Starts a system on free ports and a new data folder and waits until it is ready. */
 export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
   const { settings = {}, name = 'mesh', folder = temporaryFolder(name) } = options
-  const portBase = await freeBlock()
+  const portBase = await freePortBlock()
   options.onPorts?.(portBase)
   const dataDir = path.join(folder, 'data')
   const env = {
@@ -261,25 +259,4 @@ function processesOf(folder: string): string[] {
     }
   }
   return found
-}
-
-/** The first of a block of free ports, below the range that systems take ports from by themselves. */
-async function freeBlock(): Promise<number> {
-  // A block stays free for seconds after it was looked at: those who start a system at the same time have a share each.
-  const share = Number(process.env['VITEST_POOL_ID'] ?? 0) % 4
-  for (let attempt = 0; attempt < 100; attempt += 1) {
-    const first = 10_000 + (Math.floor(Math.random() * 150) * 4 + share) * 30
-    const ports = Array.from({ length: portBlock + 1 }, (_, index) => first + index)
-    const free = await Promise.all(ports.map(isFree))
-    if (free.every(Boolean)) return first
-  }
-  throw new Error('no block of free ports')
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = net.createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
 }

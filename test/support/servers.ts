@@ -44,6 +44,21 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports
 }
 
+/** How many ports a local start takes from its PORT_BASE on; the gateway of a test gets the next one. */
+export const portBlock = 22
+const blockRange = { first: 10_000, count: 600, step: 30 }
+
+/** The first of `portBlock` + 1 ports in a row that nobody listens on. No other process of tests gets them while this one lives. */
+export async function freePortBlock(): Promise<number> {
+  while (true) {
+    const first = blockRange.first + Math.floor(Math.random() * blockRange.count) * blockRange.step
+    if (!takePort(first)) continue
+    const ports = Array.from({ length: portBlock + 1 }, (_, index) => first + index)
+    const free = await Promise.all(ports.map(isFree))
+    if (free.every(Boolean)) return first
+  }
+}
+
 function takePort(port: number): boolean {
   const file = path.join(portFolder, String(port))
   try {

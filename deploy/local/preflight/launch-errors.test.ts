@@ -7,6 +7,7 @@ import path from 'node:path'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
+  freePortBlock,
   freePorts,
   ownNats,
   ownPostgres,
@@ -26,7 +27,7 @@ let portBase: number
 beforeAll(async () => {
   folder = temporaryFolder('launch errors')
   ;[port = 0] = await freePorts(1)
-  portBase = 20_000 + (process.pid % 300) * 30
+  portBase = await freePortBlock()
 })
 afterEach(async () => {
   for (const end of ended.splice(0).toReversed()) await end()
