@@ -1,6 +1,6 @@
 // Statements on due reports, and on the payouts and refunds behind some.
 import { arrayParameter } from '#platform/db/arrays.ts'
-import { type Queryable, sql } from '#platform/db/db.ts'
+import { byKey, type Queryable, sql } from '#platform/db/db.ts'
 import type { Report } from '../domain/report.ts'
 
 const insertPayoutsStatement = sql(
@@ -73,14 +73,14 @@ const claimReportsStatement = sql(
      where r.delivered_at is null and r.parked_at is null and r.next_at <= clock_now()
        and r.kind = any($3::text[])
        and not exists (
-         select from report e where e.subject_id = r.subject_id and e.kind = r.kind
+         select from report e where ${byKey('e.subject_id', 'r.subject_id')} and e.kind = r.kind
            and e.position < r.position and coalesce(e.delivered_at, e.parked_at) is null)
      order by r.next_at limit $1 for update of r skip locked
    )
    update report r set attempts = r.attempts + 1,
      next_at = clock_now() + $2 * interval '1 millisecond'
    from due d
-   where r.subject_id = d.subject_id and r.kind = d.kind and r.position = d.position
+   where ${byKey('r.subject_id', 'd.subject_id')} and r.kind = d.kind and r.position = d.position
    returning r.subject_id as "subjectId", r.position, r.kind, r.attempt_id as "attemptId", r.outcome,
      r.payment_method as "paymentMethod", r.account_level as "accountLevel", r.reason, r.attempts,
      case r.outcome when 'refused' then (

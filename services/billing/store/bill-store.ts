@@ -1,6 +1,6 @@
 // Claims keys, reads bill payments and writes their outcomes.
 import { type ArrayType, arrayParameter } from '#platform/db/arrays.ts'
-import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
+import { byKey, type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import type { Bill, BillEnd, BillOrder } from '../domain/bill.ts'
 
 /** Columns of a `BillRow`. */
@@ -67,6 +67,7 @@ async function billWhere(
   return row === undefined ? undefined : billOf(row)
 }
 
+// The "offset 0" keeps the look-up of a known payment apart, so that it runs for the keys alone that were not claimed.
 const claimStatement = sql(
   'bill_claim',
   `with claimed as (
@@ -93,7 +94,7 @@ const claimStatement = sql(
    left join made m on m.n = a.n
    left join lateral (
      select ${billColumns} from bill_payment b
-     where m.n is null and b.project_id = a.project and b.idempotency_key = a.key
+     where m.n is null and b.project_id = a.project and b.idempotency_key = a.key offset 0
    ) known on true`,
 )
 
@@ -263,7 +264,7 @@ const endStatement = sql(
    from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[],
      $8::text[], $9::text[], $10::boolean[])
      as e(id, token, new_state, receipt, link_hash, code, category, reference, link_key, is_posted)
-   where bill_payment_id = e.id and lease_token = e.token
+   where ${byKey('bill_payment_id', 'e.id')} and lease_token = e.token
      and state in ('claimed', 'pending', 'review')
    returning ${billColumns}`,
 )

@@ -1,5 +1,5 @@
 // Statements that record the outcome of attempts. The verdict is decided by the caller.
-import { type Database, type Queryable, sql } from '#platform/db/db.ts'
+import { byKey, type Database, type Queryable, sql } from '#platform/db/db.ts'
 import { asyncCommit } from '#platform/events/outbox.ts'
 import type { Claimed, DeliveryState, PostEnd, Verdict } from '../domain/delivery.ts'
 import { urlDigest, urlKey } from '../domain/url-key.ts'
@@ -39,8 +39,8 @@ const completeStatement = sql(
        connect_ms, first_byte_ms, total_ms, peer_address, error, retry_after_s, answer, round,
        case when state = 'pending' and exists (
          select 1 from gone_url
-         where gone_url.project_id = r.project_id and gone_url.subject_id = r.subject_id
-           and gone_url.url_sha256 = r.url_sha256
+         where ${byKey('gone_url.project_id', 'r.project_id')}
+           and gone_url.subject_id = r.subject_id and gone_url.url_sha256 = r.url_sha256
        ) then 'gone' else state end as state,
        date_trunc('milliseconds', clock_now() + delay_ms * interval '1 millisecond') as next_attempt_at
      from unnest(
@@ -61,7 +61,7 @@ const completeStatement = sql(
        lease_token = null, lease_until = null,
        ended_at = case when result.state <> 'pending' then clock_now() end
      from result
-     where delivery.delivery_id = result.delivery_id and (
+     where ${byKey('delivery.delivery_id', 'result.delivery_id')} and (
        (delivery.state = 'sending' and delivery.lease_token = result.lease_token)
        or (result.outcome = 'delivered' and delivery.state in ('pending', 'sending'))
      )

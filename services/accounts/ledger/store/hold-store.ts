@@ -1,13 +1,14 @@
 // Statements that place, post and release holds.
 //
 // Each locks the holders' rows before it touches a hold (posting-store.ts), so that placing, posting and releasing are serialized.
-import { type Queryable, sql } from '#platform/db/db.ts'
+import { byKey, type Queryable, sql } from '#platform/db/db.ts'
 import type { Details, HolderAddress, HolderKey } from '../domain/lines.ts'
 import {
   column,
   detailValues,
   holderValues,
   inOrder,
+  isMade,
   type LockWait,
   lineValues,
   lockingSql,
@@ -55,7 +56,9 @@ const insertHolds = lockingSql(
        $13::text[], $14::text[], $15::text[], $16::text[]) with ordinality
        as t(project_id, hold_id, fingerprint, expire_time, fee_minor, reference, description, method,
          metadata, n)
-     join delta d on d.n = t.n
+     cross join lateral (
+       select ($6::integer[])[t.n] as h, ($7::bigint[])[t.n] as delta_minor
+     ) d
      where t.n not in (select n from refused) and t.expire_time > clock_now() and not exists (
        select from transfer p where p.project_id = t.project_id and p.transfer_id = t.hold_id)
      order by t.n
@@ -64,8 +67,7 @@ const insertHolds = lockingSql(
    ), made as materialized (
      select array_position($9::uuid[], hold_id) as n, create_time as post_time from inserted
    ), change as (
-     select h, 0 as posted_minor, -delta_minor as held_minor from delta
-     where n in (select n from made)
+     select h, 0 as posted_minor, -delta_minor as held_minor from delta where ${isMade('n')}
    ), ${moveMoney} ${outcome}`,
 )
 
@@ -97,17 +99,18 @@ export async function writeHolds(
   )
 }
 
+// A hold without `close_time` is open. The condition on the state would make PostgreSQL read the index of all open holds for each batch.
 const postHolds = lockingSql(
   'hold_post',
   (holders) => `with ${holders}, closing as (
      update hold h set state = 'posted', close_time = clock_now()
-     from unnest($8::uuid[], $9::uuid[]) with ordinality as t(project_id, hold_id, n)
-       join delta d on d.n = t.n
-     where h.project_id = t.project_id and h.hold_id = t.hold_id and h.state = 'open'
-       and h.expire_time > clock_now() and h.holder_id = ($1::uuid[])[d.h]
+     from delta d
+     where ${byKey('h.project_id', '($8::uuid[])[d.n]')} and ${byKey('h.hold_id', '($9::uuid[])[d.n]')}
+       and h.close_time is null and h.expire_time > clock_now()
+       and h.holder_id = ($1::uuid[])[d.h]
        and h.holder = ($2::text[])[d.h]::ledger_holder and h.currency = ($3::text[])[d.h]
        and d.delta_minor < 0 and h.amount_minor >= -d.delta_minor
-       and t.n not in (select n from refused)
+       and d.n not in (select n from refused)
      returning d.n, d.h, h.project_id, h.hold_id, h.amount_minor, h.reference, h.description,
        h.method, h.metadata, h.close_time
    ), inserted as (
@@ -119,8 +122,7 @@ const postHolds = lockingSql(
    ), made as materialized (
      select n, close_time as post_time, reference, description, method, metadata from closing
    ), change as (
-     select h, delta_minor as posted_minor, 0 as held_minor from delta
-     where n in (select n from made)
+     select h, delta_minor as posted_minor, 0 as held_minor from delta where ${isMade('n')}
      union all select h, 0, -amount_minor from closing
    ), ${moveMoney}, ${writeLines} ${outcome}`,
 )

@@ -97,15 +97,23 @@ export const moveMoney = `moved as (
    )`
 
 /**
- * Writes the lines of `made`; $8 and $9 are the transfers, $10 to $17 the lines, each with the number of its transfer. What is to be rolled
+ * Whether a change is in `made`. PostgreSQL would compare each row with each of a join or a bare "in"; it looks this one up.
+ */
+export function isMade(n: string): string {
+  return `(${n} in (select n from made)) is true`
+}
+
+/**
+ * Writes the lines of `made`, which has one time for all; $8 and $9 are the transfers, $10 to $17 the lines, each with the number of its transfer. What is to be rolled
  * up is one row for each internal account.
  */
 export const writeLines = `line as (
-     select ($8::uuid[])[m.n] as project_id, ($9::uuid[])[m.n] as transfer_id, l.*, m.post_time
+     select ($8::uuid[])[l.n] as project_id, ($9::uuid[])[l.n] as transfer_id, l.*,
+       (select post_time from made limit 1) as post_time
      from unnest($10::integer[], $11::smallint[], $12::uuid[], $13::text[]::ledger_holder[],
        $14::text[]::ledger_internal[], $15::text[], $16::bigint[], $17::bigint[])
        as l(n, line, holder_id, holder, internal, currency, amount_minor, fee_minor)
-     join made m on m.n = l.n
+     where ${isMade('l.n')}
    ), written as (
      insert into posting (project_id, transfer_id, line, holder_id, holder, internal, currency,
        amount_minor, fee_minor, post_time)
@@ -141,8 +149,7 @@ const insertTransfers = lockingSql(
    ), made as materialized (
      select array_position($9::uuid[], transfer_id) as n, post_time from inserted
    ), change as (
-     select h, delta_minor as posted_minor, 0 as held_minor from delta
-     where n in (select n from made)
+     select h, delta_minor as posted_minor, 0 as held_minor from delta where ${isMade('n')}
    ), ${moveMoney}, ${writeLines} ${outcome}`,
 )
 
