@@ -127,14 +127,6 @@ const setClockOffset = sql(
 const recovery = sql('recovery', 'select pg_is_in_recovery() as recovering')
 
 /**
- * The condition that a column of a key equals a value of another row. A plain equality lets PostgreSQL read the whole index in its
- * order while the table is small, and the plan lives on when it has grown; this one is looked up in the index for each value.
- */
-export function byKey(column: string, value: string): string {
-  return `${column} = any(array[${value}])`
-}
-
-/**
  * Declares a named prepared statement. Throws an Error unless the name is at most 63 characters of lower snake case.
  */
 export function sql(name: string, text: string): Sql {

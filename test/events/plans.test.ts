@@ -125,19 +125,19 @@ it.each<[string, SchemaOwner, (asked: Database) => Promise<unknown>]>([
 type Asked = { statement: Sql; values: unknown[] }
 
 /** The statements of some work, as a connection of the service plans each for all values. */
-async function plansOf<T extends Queryable>(
+async function plansOf(
   planner: Database,
-  work: (asked: T) => Promise<unknown>,
+  work: (asked: Database) => Promise<unknown>,
 ): Promise<string[]> {
   const statements: Asked[] = []
   const note = (statement: Sql, values: unknown[]): undefined =>
     void statements.push({ statement, values })
-  const asked: Queryable = {
+  await work({
+    ...planner,
     rows: (statement, values) => Promise.resolve((note(statement, values), [])),
     row: (statement, values) => Promise.resolve(note(statement, values)),
     run: (statement, values) => Promise.resolve((note(statement, values), 0)),
-  }
-  await work(asked as T)
+  })
   return await Promise.all(
     statements.map(async ({ statement: { name, text }, values }) => {
       const explain = sql(`explain_${name}`, `explain (generic_plan) ${text}`)

@@ -1,6 +1,7 @@
 // Statements on due reports, and on the payouts and refunds behind some.
 import { arrayParameter } from '#platform/db/arrays.ts'
-import { byKey, type Queryable, sql } from '#platform/db/db.ts'
+import { byKey } from '#platform/db/by-key.ts'
+import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Report } from '../domain/report.ts'
 
 const insertPayoutsStatement = sql(

@@ -1,6 +1,7 @@
 // Claims keys, reads bill payments and writes their outcomes.
 import { type ArrayType, arrayParameter } from '#platform/db/arrays.ts'
-import { byKey, type Queryable, type Sql, sql } from '#platform/db/db.ts'
+import { byKey } from '#platform/db/by-key.ts'
+import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import type { Bill, BillEnd, BillOrder } from '../domain/bill.ts'
 
 /** Columns of a `BillRow`. */

@@ -1,7 +1,8 @@
 // Statements that place, post and release holds.
 //
 // Each locks the holders' rows before it touches a hold (posting-store.ts), so that placing, posting and releasing are serialized.
-import { byKey, type Queryable, sql } from '#platform/db/db.ts'
+import { byKey } from '#platform/db/by-key.ts'
+import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Details, HolderAddress, HolderKey } from '../domain/lines.ts'
 import {
   column,
