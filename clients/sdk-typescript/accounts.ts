@@ -46,8 +46,8 @@ export function accountCalls(send: Send) {
     },
 
     /**
-     * Creates a personal account from a profile. Not repeated when its outcome is unknown: then look the account up
-     * before you create it again.
+     * Creates a personal account from a profile. Not repeated when its outcome is unknown: then wait for the callback, and
+     * create it again if none comes. Of two profiles with one number at most one becomes available.
      */
     async createPersonal(
       profile: NewPersonalAccount,

@@ -103,9 +103,9 @@ export const remedies = {
   HEADERS_TOO_LARGE:
     "Send at most 16 KiB of headers.",
   INTERNAL_ERROR:
-    "Send the same request again later, with the same ids. If it persists, contact us with `request_id`.",
+    "Send the same request again later, with the same ids. If it persists, contact us with `request_id`. `POST /account/personal_account`, `business_account` and `register_account` have no id, so a repeat may be a second operation.",
   SERVICE_UNAVAILABLE:
-    "Send the same request again after `Retry-After`, with the same ids: it is executed once.",
+    "Send the same request again after `Retry-After`, with the same ids: it is executed once. `POST /account/personal_account`, `business_account` and `register_account` have no id, so a repeat may be a second operation.",
   TIMEOUT:
-    "Send the same request again after `Retry-After`, with the same ids: it is executed once. With status 408 the request did not arrive in time: nothing was executed.",
+    "Send the same request again after `Retry-After`, with the same ids: it is executed once. `POST /account/personal_account`, `business_account` and `register_account` have no id, so a repeat may be a second operation. With status 408 the request did not arrive in time: nothing was executed.",
 } as const

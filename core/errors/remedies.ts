@@ -1,8 +1,9 @@
 // What a client of the JSON API does about each error code, for the error catalogue.
 import type { PublicReason } from './errors.ts'
 
-const retrySame =
-  'Send the same request again after `Retry-After`, with the same ids: it is executed once.'
+const noIds =
+  '`POST /account/personal_account`, `business_account` and `register_account` have no id, so a repeat may be a second operation.'
+const retrySame = `Send the same request again after \`Retry-After\`, with the same ids: it is executed once. ${noIds}`
 const checkId =
   'Check the id. The response to an id of another project is the same as to an unknown id.'
 
@@ -77,8 +78,7 @@ export const errorRemedies = {
   EXPECTATION_FAILED: 'Leave the `Expect` header out, or send `100-continue`.',
   RATE_LIMIT_EXCEEDED: 'Wait as `Retry-After` says, then send fewer requests per second.',
   HEADERS_TOO_LARGE: 'Send at most 16 KiB of headers.',
-  INTERNAL_ERROR:
-    'Send the same request again later, with the same ids. If it persists, contact us with `request_id`.',
+  INTERNAL_ERROR: `Send the same request again later, with the same ids. If it persists, contact us with \`request_id\`. ${noIds}`,
   SERVICE_UNAVAILABLE: retrySame,
   TIMEOUT: `${retrySame} With status 408 the request did not arrive in time: nothing was executed.`,
 } as const satisfies Record<PublicReason, string>

@@ -17,8 +17,9 @@ const payweave = createPayweave({
   ipAddress: '127.0.0.1',
 })
 
-// Pushes can arrive twice. A real shop stores their ids in its database, in the transaction that ships the order.
-const received = new Set()
+// Several pushes can find one payment paid, and each can repeat. A real shop ships in one transaction of its database: it changes
+// the order from open to shipped, and ships only if the order was open.
+const shipped = new Set()
 
 const routes = {
   async 'GET /'(request, response) {
@@ -52,11 +53,11 @@ const routes = {
       headers: request.headers,
       rawBody,
     })
-    if (!received.has(push.deliveryId)) {
-      received.add(push.deliveryId)
-      const { status } = payment.payment_details
-      console.log(`${push.transactionId} is ${status}${status === 'paid' ? ': ship it' : ''}`)
-    }
+    const { transactionId } = push
+    const { status } = payment.payment_details
+    const isFirst = status === 'paid' && !shipped.has(transactionId)
+    if (isFirst) shipped.add(transactionId)
+    console.log(`${transactionId} is ${status}${isFirst ? ': ship it' : ''}`)
     response.writeHead(204).end()
   },
 

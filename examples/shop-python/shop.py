@@ -4,6 +4,7 @@ import html
 import json
 import os
 import sys
+import threading
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,8 +26,10 @@ payweave = Payweave(
     ip_address="127.0.0.1",
 )
 
-# Pushes can arrive twice. A real shop stores their ids in its database, in the transaction that ships the order.
-received = set()
+# Several pushes can find one payment paid, and each can repeat. A real shop ships in one transaction of its database: it changes
+# the order from open to shipped, and ships only if the order was open.
+shipped = set()
+shipping = threading.Lock()
 
 
 def buy(order, mobile_number):
@@ -47,10 +50,13 @@ def buy(order, mobile_number):
 
 def receive(headers, raw_body):
     push, payment = payweave.payments.confirm_push(headers, raw_body)
-    if push.delivery_id not in received:
-        received.add(push.delivery_id)
-        status = payment["payment_details"]["status"]
-        print(f"{push.transaction_id} is {status}{': ship it' if status == 'paid' else ''}", flush=True)
+    order = push.transaction_id
+    status = payment["payment_details"]["status"]
+    with shipping:  # the server has a thread for each request
+        is_first = status == "paid" and order not in shipped
+        if is_first:
+            shipped.add(order)
+    print(f"{order} is {status}{': ship it' if is_first else ''}", flush=True)
 
 
 def refund(payment):

@@ -243,7 +243,8 @@ describe('a settlement that the ledger has otherwise', () => {
     await backfillPage(harness.job)
     expect(await harness.transfers()).toHaveLength(2)
     const refusals = await listRefusals(harness.ledger, 10)
-    expect(refusals).toMatchObject([{ settlementId: first, projectId }])
+    const reason = expect.stringContaining('LEDGER_CONFLICT') as string
+    expect(refusals).toMatchObject([{ settlementId: first, projectId, reason }])
     const gauge = harness.metrics.getSingleMetric('payweave_ledger_settlements_refused')
     expect((await gauge?.get())?.values[0]?.value).toBe(1)
     const events = await harness.settledEvents()

@@ -58,6 +58,8 @@ export function siteSections(): Section[] {
         file('api-accounts', 'docs/api-accounts.md', 'Accounts'),
         file('api-money', 'docs/api-money.md', 'Bills, quotes, transactions'),
         file('api-merchant', 'docs/api-merchant.md', 'Lists, refunds, deliveries'),
+        file('states', 'docs/states.md', 'States'),
+        file('payouts-and-fees', 'docs/payouts-and-fees.md', 'Payouts and fees'),
         file('checkout', 'docs/checkout.md', "The payer's page"),
         file('card-frame', 'docs/card-frame.md', 'The card form'),
         file('events', 'docs/events.md', 'Pushes'),

@@ -61,7 +61,8 @@ class AccountCalls:
     ) -> PersonalAccount:
         """Create a personal account from a profile.
 
-        Not repeated when its outcome is unknown: then look the account up before you create it again.
+        Not repeated when its outcome is unknown: then wait for the callback, and create it again if none comes. Of two
+        profiles with one number at most one becomes available.
         """
         made = self._post("personal_account", profile, options, once=True)
         return cast(PersonalAccount, made["data"])

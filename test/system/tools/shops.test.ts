@@ -55,20 +55,24 @@ async function pageOf(url: string): Promise<string> {
   return text
 }
 
-/** Sends a push about a payment that does not exist; returns the status of the answer. */
-async function forgePush(url: string): Promise<number> {
+/** Sends a push that nobody has sent before; returns the status of the response. By default its payment does not exist. */
+async function forgePush(
+  url: string,
+  order = 'order',
+  payment = '01a1fc1d-3c7c-7a55-beb8-41051e057d99',
+): Promise<number> {
   const headers = {
-    'pw-delivery-id': 'd',
+    'pw-delivery-id': `of ${payment}`,
     'pw-delivery-attempt': '1',
     'pw-event-id': 'e',
-    'pw-payment-details-id': '01a1fc1d-3c7c-7a55-beb8-41051e057d99',
+    'pw-payment-details-id': payment,
   }
-  const body = '{"event_type":"payment_completed","transaction_id":"order","status":"PAID"}'
+  const body = `{"event_type":"payout_scheduled","transaction_id":"${order}","status":"SCHEDULED"}`
   return (await fetch(`${url}/webhook`, { method: 'POST', headers, body })).status
 }
 
 it.each(commands)(
-  'a customer buys, pays and is refunded, and a forged push ships nothing: %s',
+  'a customer buys, pays and is refunded; the order ships once, and a forged push ships nothing: %s',
   { timeout: 150_000 },
   async (command) => {
     const { url, said } = await openShop(command)
@@ -87,9 +91,11 @@ it.each(commands)(
 
     const row = (await pageOf(url)).split('<tr>').find((text) => text.includes(order))
     const [, payment = ''] = /name="payment" value="([^"]+)"/.exec(row ?? '') ?? []
+    expect(await forgePush(url, order, payment)).toBe(204)
     const refunded = await post(`${url}/refund`, { payment })
     expect(refunded.status).toBe(303)
     await eventually(said, (text) => expect(text).toContain(`${order} is Refunded`))
+    expect(said().split('ship it'), 'pushes that found the payment paid').toHaveLength(2)
     expect((await pageOf(url)).split('<tr>').find((text) => text.includes(order))).toContain(
       'Refunded',
     )

@@ -13,7 +13,8 @@ export class UnpostableSettlement extends Error {
   readonly settlementId: string
 
   constructor(settlementId: string, cause: Error) {
-    super(`settlement ${settlementId}: ${cause.message}`, { cause })
+    const reason = cause instanceof Failure ? `${cause.reason}: ` : ''
+    super(`settlement ${settlementId}: ${reason}${cause.message}`, { cause })
     this.settlementId = settlementId
   }
 }

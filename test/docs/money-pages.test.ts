@@ -1,0 +1,109 @@
+// Compares docs/states.md with the state machines, and the example of docs/payouts-and-fees.md with the code that computes fees.
+import { describe, expect, it } from 'vitest'
+import { formatAmount } from '#core/money/money.ts'
+import { describeSettings } from '#platform/config/config.ts'
+import { feeSchedule as feeScheduleReader } from '#platform/config/values.ts'
+import {
+  created,
+  draftPayment,
+  type NewPayment,
+} from '../../services/payments/domain/new-payment.ts'
+import {
+  chargeMinor,
+  payerMachine,
+  paymentMachine,
+  payoutMachine,
+} from '../../services/payments/domain/payment.ts'
+import { feeMovements } from '../../services/payments/domain/request-end.ts'
+import { readPage } from './pages.ts'
+
+const states = readPage('docs/states.md')
+const machines: Record<string, Record<string, Readonly<Partial<Record<string, string>>>>> = {
+  Payment: paymentMachine,
+  Payer: payerMachine,
+  Payout: payoutMachine,
+}
+
+describe('the page of states', () => {
+  it.each(Object.entries(machines))('has every transition of the machine %s', (name, machine) => {
+    const [, section = ''] = states.split(`\n## ${name}\n`)
+    const [own = ''] = section.split('\n## ')
+    const shown = [...own.matchAll(/^\| `(\w+)`[^|]* \| `(\w+)` \|/gm)].map(
+      ([, from, to]) => `${from} ${to}`,
+    )
+    const known = Object.entries(machine).flatMap(([from, steps]) =>
+      Object.values(steps).map((to) => `${from} ${to}`),
+    )
+    expect(shown.toSorted()).toEqual(known.toSorted())
+  })
+})
+
+describe('the page of fees', () => {
+  const page = readPage('docs/payouts-and-fees.md')
+  const schedule = feeScheduleReader.read(
+    /FEE_SCHEDULE=(\{.*\})/.exec(describeSettings('payments', { PAYWEAVE_ENV: 'local' }))?.[1] ??
+      '',
+  )
+  const rows = [
+    ...page.matchAll(/^\| ([01]) \| (\d*) ?\| ([^|]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$/gm),
+  ]
+
+  it('shows the default fees', () => {
+    const shown = [...page.matchAll(/^\| `(\w+)` \|[^|]+\| ([\d.]+) % \|$/gm)].map(
+      ([, name, percent]) => [name, percent],
+    )
+    expect(Object.fromEntries(shown)).toEqual({
+      card_processing: schedule.cardProcessingPercent,
+      agent_processing: schedule.agentProcessingPercent,
+      platform_processing: schedule.platformProcessingPercent,
+      convenience: schedule.conveniencePercent,
+    })
+  })
+
+  it('has an example of each way to bear the fees', () => expect(rows).toHaveLength(4))
+
+  it.each(rows)('the example %s is what the code computes', (...cells) => {
+    const [, paysFees, covers, payees, payerPays, payout, owed] = cells
+    const person = { mobileNumber: '+12025550101', mobileNumberE164: '+12025550101' }
+    const request: NewPayment = {
+      projectId: 'p',
+      merchantId: 'm',
+      transactionId: 't',
+      amountMinor: 10_000n,
+      currency: 'USD',
+      description: '',
+      fraudCheck: false,
+      feeTerms: { paysFees: paysFees === '1', payerCoversPercent: Number(covers || '100') },
+      payers: [
+        {
+          ...person,
+          firstName: '',
+          lastName: '',
+          email: '',
+          paymentChannel: 'payment_link',
+          paymentMethod: 'card',
+          amountMinor: 0n,
+        },
+      ],
+      payees: payees === 'none' ? [] : [{ ...person, amountMinor: 10_000n, delayDays: 0 }],
+      urls: { success: '', error: '', notify: '', callback: '' },
+      fingerprint: new Uint8Array(32),
+    }
+    const made = draftPayment(
+      request,
+      { merchantId: 'm', businessName: 'Shop', mobileNumber: '+12025550199' },
+      {
+        feeSchedule: schedule,
+        timesToPayS: { agent: 1, direct_pos: 1, payment_link: 1 },
+        linkKeyId: 'a1b2c3d4',
+      },
+    )
+    const payment = created(made, new Date(0))
+    const amounts = [
+      ...payment.payers.map(chargeMinor),
+      ...payment.payees.map(({ netMinor }) => netMinor),
+      feeMovements(payment).billedMinor,
+    ]
+    expect(amounts.map((minor) => formatAmount(minor, 'USD'))).toEqual([payerPays, payout, owed])
+  })
+})
