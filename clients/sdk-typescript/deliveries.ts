@@ -1,9 +1,16 @@
 // Calls about pushes of the service to the merchant.
+import { randomUUID } from 'node:crypto'
 import { PageList } from './pages.ts'
 import type { CallOptions, Send } from './transport.ts'
 import type { Delivery, DeliveryFilter, DeliverySummary } from './types/pushes.ts'
 
 const version = '2026-12-01'
+
+/** Options of `resend`. */
+export type ResendOptions = CallOptions & {
+  /** 1 to 255 visible ASCII characters: a key sends a push again once. A new one when unset, the same in each attempt of the call. */
+  idempotencyKey?: string
+}
 
 /** Makes the calls about pushes of one merchant. */
 export function deliveryCalls(send: Send, api_key: string) {
@@ -27,9 +34,13 @@ export function deliveryCalls(send: Send, api_key: string) {
     },
 
     /** Sends a push again, with the same id and body: a pending one now, any other in a new round of attempts. */
-    async resend(id: string, options?: CallOptions): Promise<Delivery> {
+    async resend(
+      id: string,
+      { idempotencyKey = randomUUID(), ...options }: ResendOptions = {},
+    ): Promise<Delivery> {
       const body = { api_key, delivery_id: id }
-      const call = { method: 'POST', path: '/deliveries/resend', version, body } as const
+      const headers = { 'Idempotency-Key': idempotencyKey }
+      const call = { method: 'POST', path: '/deliveries/resend', version, body, headers } as const
       return (await send<{ delivery: Delivery }>(call, options)).delivery
     },
   }

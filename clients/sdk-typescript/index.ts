@@ -1,6 +1,7 @@
 // The public exports of @payweave/sdk.
 
 export type { BillPayment, PayOptions } from './bills.ts'
+export type { ResendOptions } from './deliveries.ts'
 export { type ErrorCode, PayweaveError, type Reason, WaitError } from './error.ts'
 export { type Page, PageList } from './pages.ts'
 export type { PaymentStatus } from './payments.ts'

@@ -67,7 +67,7 @@ export const errorRemedies = {
   INSUFFICIENT_FUNDS: 'Use a smaller amount, or ask the holder to add funds.',
   RECEIPT_NOT_AVAILABLE: 'Wait until `normalized_status` of the bill payment is `SUCCESS`.',
   IDEMPOTENCY_KEY_CONFLICT:
-    'Use a new key for a new payment; repeat a payment with exactly the same body.',
+    'Use a new key for a new request; repeat a request with exactly the same body.',
   IDEMPOTENCY_KEY_IN_PROGRESS: 'Send the same request again after `Retry-After`.',
   REQUEST_ID_REUSED: 'Use a new UUID in `PW-request-id` for a new request.',
   ACCOUNT_EXISTS: 'Create a session for the account that exists.',

@@ -12,7 +12,7 @@ export type HeaderNeeds = {
   requestIdRequired?: boolean
   /** `Accept`, when given, must include JSON. */
   acceptsJson?: boolean
-  idempotencyKey?: boolean
+  idempotencyKey?: 'required' | 'optional'
 }
 
 /** What the later steps need of the headers. */
@@ -47,7 +47,10 @@ export function headerCheck(toleranceS: number, now: () => number = Date.now): H
     if (!userAgentPattern.test(headers['user-agent'] ?? '')) bad.push('User-Agent')
     if (!isRequestId(headers['pw-request-id'], needs)) bad.push('PW-request-id')
     if (needs.acceptsJson === true && !acceptsJson(headers.accept ?? '*/*')) bad.push('Accept')
-    if (needs.idempotencyKey === true) checkIdempotencyKey(found.idempotencyKey, bad)
+    const isKeyed = headers['idempotency-key'] !== undefined
+    if (needs.idempotencyKey === 'required' || (needs.idempotencyKey === 'optional' && isKeyed)) {
+      checkIdempotencyKey(found.idempotencyKey, needs.idempotencyKey, bad)
+    }
     if (bad.length > 0) {
       const described = bad.map((name) => `${name} (${formOf(name, toleranceS)})`)
       throw new Failure('INVALID_HEADER', `Missing or malformed: ${described.join(', ')}.`, {
@@ -92,8 +95,12 @@ function isRequestId(value: string | string[] | undefined, needs: HeaderNeeds): 
   return isUuid(textOf(value))
 }
 
-function checkIdempotencyKey(key: string, bad: HeaderName[]): void {
-  if (key === '' && bad.length === 0) {
+function checkIdempotencyKey(
+  key: string,
+  need: HeaderNeeds['idempotencyKey'],
+  bad: HeaderName[],
+): void {
+  if (need === 'required' && key === '' && bad.length === 0) {
     throw new Failure('IDEMPOTENCY_KEY_REQUIRED', 'The Idempotency-Key header is required.', {
       details: { field: 'Idempotency-Key' },
     })

@@ -48,6 +48,16 @@ export const requestHeaders: Record<string, JsonSchema> = {
     schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
     example: 'bill-1001',
   }),
+  optionalIdempotencyKey: header(
+    'Idempotency-Key',
+    {
+      description:
+        '1 to 255 visible ASCII characters. A repeat with the same key within 90 days does nothing further. Without a key, each request is executed.',
+      schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
+      example: 'resend-1001',
+    },
+    false,
+  ),
 }
 
 /** Headers of answers. */
@@ -95,7 +105,8 @@ export const answerHeaders: Record<string, JsonSchema> = {
 export function parametersOf(row: RouteRow): JsonSchema[] {
   const requestId = row.requestIdRequired === true ? 'requiredRequestId' : 'requestId'
   const names = ['originCountry', 'requestDate', 'ipAddress', 'userAgent', requestId]
-  if (row.idempotencyKey === true) names.push('idempotencyKey')
+  if (row.idempotencyKey === 'required') names.push('idempotencyKey')
+  if (row.idempotencyKey === 'optional') names.push('optionalIdempotencyKey')
   return [
     ...queryParameters(row),
     ...names.map((name) => ({ $ref: `#/components/parameters/${name}` })),

@@ -196,7 +196,7 @@ function headersOf(row: RouteRow, { body, form }: Example): Record<string, strin
     'PW-request-date': '{{request_date}}',
     'PW-ip-address': '127.0.0.1',
     'PW-request-id': '{{$guid}}',
-    ...(row.idempotencyKey === true && { 'Idempotency-Key': 'bill-{{$guid}}' }),
+    ...(row.idempotencyKey === 'required' && { 'Idempotency-Key': 'bill-{{$guid}}' }),
     ...(body !== undefined && form === undefined && { 'Content-Type': 'application/json' }),
   }
 }

@@ -155,7 +155,7 @@ function refusalsOf(row: RouteRow, { reasons: own }: Operation): Map<number, Rea
     ...(row.institution === undefined ? [] : (['PW_INSTITUTION_ENDPOINT_NOT_ALLOWED'] as const)),
     ...(row.credential.kind === 'api_key' ? (['PW_INVALID_API_KEY'] as const) : []),
     ...(row.credential.kind === 'session' ? (['SESSION_INVALID', 'SESSION_EXPIRED'] as const) : []),
-    ...(row.idempotencyKey === true ? (['IDEMPOTENCY_KEY_REQUIRED'] as const) : []),
+    ...(row.idempotencyKey === 'required' ? (['IDEMPOTENCY_KEY_REQUIRED'] as const) : []),
     ...own,
   ])
   const byStatus = new Map<number, Reason[]>([[reasons.TIMEOUT.httpOfSlowClient, ['TIMEOUT']]])

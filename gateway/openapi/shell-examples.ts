@@ -99,7 +99,7 @@ function command(row: RouteRow, { query = {}, body, form }: Example, after = '')
     ...(row.requestIdRequired === true
       ? ['-H "PW-request-id: $(cat /proc/sys/kernel/random/uuid)"']
       : []),
-    ...(row.idempotencyKey === true ? [`-H "Idempotency-Key: bill-${demo.unique}"`] : []),
+    ...(row.idempotencyKey === 'required' ? [`-H "Idempotency-Key: bill-${demo.unique}"`] : []),
     ...formLines(form),
   ]
   if (body === undefined || form !== undefined) return `${lines.join(' \\\n  ')}${after}`

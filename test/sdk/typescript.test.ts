@@ -87,6 +87,19 @@ describe('a call', () => {
     expect(new Set(seen.map(({ body }) => body)).size).toBe(1)
   })
 
+  it('a push is sent again under one key in each attempt, and under another in the next call', async () => {
+    const delivery: Reply = { status: 200, body: { delivery: { delivery_id: 'd1' } } }
+    const { payweave, seen } = await against(['break', delivery])
+    await payweave.deliveries.resend('d1')
+    await payweave.deliveries.resend('d1')
+    await payweave.deliveries.resend('d1', { idempotencyKey: 'mine' })
+    const [first, repeat, next, own] = seen.map(({ headers }) => headers['idempotency-key'])
+    expect(first).toMatch(/^[0-9a-f-]{36}$/)
+    expect(repeat).toBe(first)
+    expect(next).not.toBe(first)
+    expect(own).toBe('mine')
+  })
+
   it.each([400, 401, 403, 404, 409])('a call is not repeated after %i', async (status) => {
     const { payweave, seen } = await against([refused(status, 'SOME_REASON')])
     expect(await errorOf(payweave.payments.create(order))).toMatchObject({ status })

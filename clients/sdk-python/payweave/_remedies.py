@@ -125,7 +125,7 @@ REMEDIES: dict[str, str] = {
         "Wait until `normalized_status` of the bill payment is `SUCCESS`."
     ),
     "IDEMPOTENCY_KEY_CONFLICT": (
-        "Use a new key for a new payment; repeat a payment with exactly the same body."
+        "Use a new key for a new request; repeat a request with exactly the same body."
     ),
     "IDEMPOTENCY_KEY_IN_PROGRESS": (
         "Send the same request again after `Retry-After`."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -40,8 +41,15 @@ class DeliveryCalls:
         found = self._send(Call("GET", "/deliveries/delivery", _VERSION, query=query), options)
         return cast(Delivery, found["delivery"])
 
-    def resend(self, id: str, **options: Unpack[CallOptions]) -> Delivery:
-        """Send a push again, with the same id and body: a pending one now, any other in a new round of attempts."""
+    def resend(
+        self, id: str, *, idempotency_key: str | None = None, **options: Unpack[CallOptions]
+    ) -> Delivery:
+        """Send a push again, with the same id and body: a pending one now, any other in a new round of attempts.
+
+        :param idempotency_key: 1 to 255 visible ASCII characters: a key sends a push again once. A new one when unset, the
+            same in each attempt of the call.
+        """
         body = {"api_key": self._api_key, "delivery_id": id}
-        found = self._send(Call("POST", "/deliveries/resend", _VERSION, body=body), options)
-        return cast(Delivery, found["delivery"])
+        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        call = Call("POST", "/deliveries/resend", _VERSION, body=body, headers=headers)
+        return cast(Delivery, self._send(call, options)["delivery"])

@@ -77,7 +77,11 @@ const addressHeader = (name: string) => (text: string) =>
     headers: headersOf(name, text),
   })
 const edgeHeader = (name: string) => (text: string) =>
-  rules(headersOf(name, text), { requestIdRequired: true, acceptsJson: true, idempotencyKey: true })
+  rules(headersOf(name, text), {
+    requestIdRequired: true,
+    acceptsJson: true,
+    idempotencyKey: 'required',
+  })
 
 const parsers: Record<string, (text: string) => unknown> = {
   'Content-Type': isJsonType,

@@ -43,7 +43,7 @@ export const billPaymentRoutes = [
     method: 'POST',
     path: '/bill_payments/pay',
     envelope: 'billCreate',
-    idempotencyKey: true,
+    idempotencyKey: 'required',
     waitsForBiller: true,
     query: queryOfVersion,
     body: bodyOfBillPay,

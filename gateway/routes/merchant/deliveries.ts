@@ -1,6 +1,6 @@
 // The merchant routes of pushes: list them, read one with its attempts, send one again.
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import { isUuid, randomId } from '#core/identity/id.ts'
+import { isUuid, namedUuid, randomId } from '#core/identity/id.ts'
 import { numberOf, wordOf } from '#core/payment/words.ts'
 import { formatDateTime, formatIso } from '#core/text/time.ts'
 import { type Attempt, DeliveryKind } from '#gen/payweave/delivery/v1/delivery_pb.js'
@@ -79,14 +79,16 @@ export const merchantDeliveryRoutes = [
     ...common,
     method: 'POST',
     path: '/deliveries/resend',
+    idempotencyKey: 'optional',
     query: queryOfVersion,
     body: bodyOfResend,
     read: ({ body }) => body.delivery_id,
     credential: { kind: 'api_key', of: ({ body }) => body.api_key },
-    async operate(sentId, { services, projectId, merchantId }) {
+    async operate(sentId, { services, projectId, merchantId, idempotencyKey: key }) {
       const deliveryId = readId(sentId, 'DELIVERY_NOT_FOUND')
       // Not the client's request id: some clients send the same one each time.
-      const request = { projectId, merchantId, deliveryId, requestId: randomId() }
+      const requestId = key === '' ? randomId() : namedUuid('resend', merchantId, key)
+      const request = { projectId, merchantId, deliveryId, requestId }
       const { delivery } = await services.deliveries
         .resendMerchantDelivery(request, withProject(projectId))
         .catch(toPublicError())

@@ -77,9 +77,9 @@ export const merchantOperations: Operations = {
     tag: pushes,
     summary: 'Send a push again',
     description:
-      'Sends a push that waits for its next attempt now, and begins a new round of attempts for one that has ended. Id and body stay the same, and `PW-delivery-attempt` goes on counting. The response does not wait for your receiver.',
+      'Sends a push that waits for its next attempt now, and begins a new round of attempts for one that has ended. Id and body stay the same, and `PW-delivery-attempt` goes on counting. The response does not wait for your receiver. A repeat with the same `Idempotency-Key` begins no further round; with another `delivery_id` it is 409.',
     successes: { 200: { says: 'The push is due.', fields: deliveryAnswer } },
-    reasons: ['DELIVERY_NOT_FOUND'],
+    reasons: ['DELIVERY_NOT_FOUND', 'IDEMPOTENCY_KEY_CONFLICT'],
     examples: {
       'Send a push again': { needs: ['PAID_PAYMENT_ID', 'DELIVERY_ID'], body: ofDelivery },
     },

@@ -258,6 +258,23 @@ describe('the routes of pushes', () => {
     expect(new Set(edge.seen.merchant.resent.map(({ requestId }) => requestId)).size).toBe(2)
   })
 
+  it('POST /deliveries/resend has one request id for each Idempotency-Key of a merchant', async () => {
+    const body = { api_key: apiKey, delivery_id: deliveryId }
+    const path = `/deliveries/resend?version=${version}`
+    const resend = (key: string) =>
+      call(edge.url, 'POST', path, { headers: goodHeaders({ 'Idempotency-Key': key }), body })
+    for (const key of ['one', 'one', 'two']) expect((await resend(key)).status).toBe(200)
+    const [first, repeat, other] = edge.seen.merchant.resent.slice(-3)
+    expect(first?.requestId).toMatch(/^[0-9a-f-]{36}$/)
+    expect(repeat?.requestId).toBe(first?.requestId)
+    expect(other?.requestId).not.toBe(first?.requestId)
+    for (const key of ['', 'a b', 'x'.repeat(256)]) {
+      const { status, body: refused } = await resend(key)
+      expect([status, refused['errorCode']]).toEqual([400, 'INVALID_HEADER'])
+      expect(refused['field']).toBe('Idempotency-Key')
+    }
+  })
+
   it('a delivery of another merchant is answered with 404 DELIVERY_NOT_FOUND', async () => {
     for (const delivery_id of [paymentId, 'no-uuid']) {
       const answers = [

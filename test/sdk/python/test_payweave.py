@@ -153,6 +153,16 @@ class Calls(TestCase):
                 self.assertEqual(len(set(server.header("PW-request-id"))), 1)
                 self.assertEqual(len({body for *_, body in server.seen}), 1)
 
+    def test_a_push_is_sent_again_under_one_key_in_each_attempt_and_under_another_in_the_next_call(self):
+        server, client = self.against("break", (200, {"delivery": {"delivery_id": "d1"}}))
+        client.deliveries.resend("d1")
+        client.deliveries.resend("d1")
+        client.deliveries.resend("d1", idempotency_key="mine")
+        first, repeat, after, own = server.header("Idempotency-Key")
+        self.assertRegex(first, "^[0-9a-f-]{36}$")
+        self.assertEqual((repeat, own), (first, "mine"))
+        self.assertNotEqual(after, first)
+
     def test_a_call_is_not_repeated_after_a_refusal(self):
         for status in (400, 401, 403, 404, 409):
             server, client = self.against(refused(status, "SOME_REASON"))
