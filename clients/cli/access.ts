@@ -6,7 +6,7 @@ import { isUuid } from '#core/identity/id.ts'
 import { AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import { type CommandContext, optionsFor } from './command.ts'
 import { connect } from './connection.ts'
-import { valueOf } from './print.ts'
+import { valueOf } from './output/print.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Options of every command that calls accounts. */
@@ -116,19 +116,3 @@ export function oneOperand({ operands }: CommandContext, what: string): string {
   if (operand === undefined || operands.length > 1) throw new UsageError(`pass one ${what}`)
   return operand
 }
-
-/** Reads pages of a list until `limit` rows were shown or there are no more. Rejects with what `page` rejects with. */
-export async function eachPage(
-  limit: number,
-  page: (pageSize: number, pageToken: string) => Promise<{ shown: number; nextPageToken: string }>,
-): Promise<void> {
-  let left = limit
-  let pageToken = ''
-  do {
-    const { shown, nextPageToken } = await page(Math.min(left, maxPageSize), pageToken)
-    left -= shown
-    pageToken = nextPageToken
-  } while (pageToken !== '' && left > 0)
-}
-
-const maxPageSize = 200

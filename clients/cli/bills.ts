@@ -8,12 +8,13 @@ import {
   BillPaymentState,
 } from '#gen/payweave/billing/v1/billing_pb.js'
 import { type ReviewItem, ReviewItemSchema } from '#gen/payweave/billing/v1/catalogue_pb.js'
-import { eachPage, oneOperand } from './access.ts'
+import { oneOperand } from './access.ts'
 import { withCatalogue } from './catalogue.ts'
 import { type Command, type CommandContext, optionsFor } from './command.ts'
 import { connect } from './connection.ts'
-import { wholeNumber } from './deliveries.ts'
-import { jsonLine, printable, time, wordOf } from './print.ts'
+import { jsonLine, printable, time, wordOf } from './output/print.ts'
+import { type ListShape, pagesOf, printList } from './output/table.ts'
+import { wholeNumber } from './parser/whole-number.ts'
 import { UsageError } from './usage-error.ts'
 
 const billingOptions = optionsFor('billing')
@@ -59,19 +60,17 @@ export const billCommands: Command[] = [
 ]
 
 function reviews(context: CommandContext): Promise<void> {
-  const { options, json, print } = context
-  const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
-  return withCatalogue(context, (_, catalogue) =>
-    eachPage(limit, async (pageSize, pageToken) => {
-      const { items, nextPageToken } = await catalogue.listReviews({ pageSize, pageToken })
-      for (const item of items) print(json ? jsonLine(ReviewItemSchema, item) : reviewLine(item))
-      return { shown: items.length, nextPageToken }
-    }),
-  )
+  const limit = wholeNumber(context.options['limit'] ?? '50', 'limit', 1_000_000)
+  return withCatalogue(context, async (_, catalogue) => {
+    const pages = pagesOf(limit, (pageSize, pageToken) =>
+      catalogue.listReviews({ pageSize, pageToken }),
+    )
+    await printList(context, reviewShape, pages)
+  })
 }
 
 async function resolve(context: CommandContext): Promise<void> {
-  const { options, json, print } = context
+  const { options } = context
   const transactionId = oneOperand(context, 'transaction id')
   const decision = decisionOf(context)
   const { note } = options
@@ -83,7 +82,7 @@ async function resolve(context: CommandContext): Promise<void> {
       const request = { projectId, transactionId, decision, note }
       const { payment } = await catalogue.resolveReview(request)
       if (payment === undefined) return
-      print(json ? jsonLine(BillPaymentSchema, payment) : billLine(payment))
+      await printList(context, billShape, [[payment]])
     })
   } finally {
     await connection.close()
@@ -117,34 +116,37 @@ async function receipt(context: CommandContext): Promise<void> {
   }
 }
 
-function reviewLine({
-  payment,
-  sinceTime,
-  projectId,
-  billPaymentId,
-  enquiries,
-}: ReviewItem): string {
-  return [
-    time(sinceTime),
-    payment === undefined ? '-' : billLine(payment),
-    `project ${projectId}`,
-    `at the back end ${billPaymentId}`,
-    `asked ${enquiries} times`,
-  ].join('  ')
+const billHeadings = ['TRANSACTION', 'STATE', 'AMOUNT', 'PRODUCT', 'REFERENCE'] as const
+
+const billShape: ListShape<BillPayment> = {
+  headings: [...billHeadings, 'FAILURE', 'RECEIPT'],
+  cells: (bill) => [...billCells(bill), bill.failureCode, bill.receiptId],
+  json: (bill) => jsonLine(BillPaymentSchema, bill),
+  none: 'no bill payments',
 }
 
-function billLine(bill: BillPayment): string {
-  const { amount, failureCode, receiptId } = bill
-  const money =
-    amount === undefined
-      ? '-'
-      : `${formatAmount(amount.minorUnits, amount.currency)} ${amount.currency}`
+const reviewShape: ListShape<ReviewItem> = {
+  headings: ['SINCE', ...billHeadings, 'PROJECT', 'AT THE BACK END', 'ENQUIRIES'],
+  cells: ({ sinceTime, payment, projectId, billPaymentId, enquiries }) => [
+    time(sinceTime),
+    ...(payment === undefined ? billHeadings.map(() => '-') : billCells(payment)),
+    projectId,
+    billPaymentId,
+    String(enquiries),
+  ],
+  json: (item) => jsonLine(ReviewItemSchema, item),
+  none: 'no payments wait for a person',
+}
+
+function billCells(bill: BillPayment): string[] {
+  const { amount } = bill
   return [
     bill.transactionId,
     wordOf(BillPaymentState, bill.state),
-    money,
+    amount === undefined
+      ? '-'
+      : `${formatAmount(amount.minorUnits, amount.currency)} ${amount.currency}`,
     `${bill.billerCode}/${bill.productCode}`,
     printable(bill.customerReference),
-    ...[failureCode, receiptId].filter((text) => text !== ''),
-  ].join('  ')
+  ]
 }

@@ -1,9 +1,11 @@
 // The commands on billers and their products.
+import { create } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { formatAmount } from '#core/money/money.ts'
 import { parseRanges } from '#core/money/range.ts'
 import {
+  type Biller,
   BillerSchema,
   CatalogueService,
   type Product,
@@ -13,7 +15,8 @@ import {
 import { oneOperand } from './access.ts'
 import { type Command, type CommandContext, optionsFor } from './command.ts'
 import { connect } from './connection.ts'
-import { jsonLine, printable } from './print.ts'
+import { jsonLine, printable } from './output/print.ts'
+import { type ListShape, printList } from './output/table.ts'
 import { UsageError } from './usage-error.ts'
 
 const billingOptions = optionsFor('billing')
@@ -70,25 +73,49 @@ export async function withCatalogue(context: CommandContext, work: CatalogueWork
   }
 }
 
-const list: CatalogueWork = async ({ json, print }, catalogue) => {
+/** A biller, or a product of one. */
+type Entry = { billerCode: string } & ({ biller: Biller } | { product: Product })
+
+const entryShape: ListShape<Entry> = {
+  headings: ['BILLER', 'PRODUCT', 'NAME', 'REFERENCE', 'AMOUNTS', 'STATE'],
+  cells: ({ billerCode, ...entry }) => {
+    const own = 'product' in entry ? entry.product : entry.biller
+    const state = own.active ? 'active' : 'inactive'
+    if (!('product' in entry)) return [billerCode, '', printable(own.name), '', '', state]
+    const { productCode, referencePattern, ranges } = entry.product
+    const limits = ranges.map(rangeText).join(', ')
+    return [
+      billerCode,
+      productCode,
+      printable(own.name),
+      printable(referencePattern),
+      limits,
+      state,
+    ]
+  },
+  json: (entry) =>
+    'product' in entry
+      ? jsonLine(ProductSchema, entry.product)
+      : jsonLine(BillerSchema, entry.biller),
+  none: 'no billers',
+}
+
+const list: CatalogueWork = async (context, catalogue) => {
   const { billers, products } = await catalogue.listCatalogue({})
-  for (const biller of billers) {
-    const { billerCode, name, active } = biller
+  const entries = billers.flatMap((biller): Entry[] => {
+    const { billerCode } = biller
     const own = products.filter((product) => product.billerCode === billerCode)
-    if (json) {
-      print(jsonLine(BillerSchema, biller))
-      for (const product of own) print(jsonLine(ProductSchema, product))
-    } else {
-      print(`${billerCode}  ${printable(name)}${active ? '' : '  inactive'}`)
-      for (const product of own) print(productLine(product))
-    }
-  }
+    return [{ billerCode, biller }, ...own.map((product) => ({ billerCode, product }))]
+  })
+  await printList(context, entryShape, [entries])
 }
 
 const putBiller: CatalogueWork = async (context, catalogue) => {
   const billerCode = oneOperand(context, 'code')
   const active = !context.flags.has('inactive')
-  await catalogue.putBiller({ biller: { billerCode, name: optionOf(context, 'name'), active } })
+  const biller = create(BillerSchema, { billerCode, name: optionOf(context, 'name'), active })
+  await catalogue.putBiller({ biller })
+  await printList(context, entryShape, [[{ billerCode, biller }]])
 }
 
 const putProduct: CatalogueWork = async (context, catalogue) => {
@@ -96,16 +123,16 @@ const putProduct: CatalogueWork = async (context, catalogue) => {
   if (billerCode === undefined || productCode === undefined || more.length > 0) {
     throw new UsageError('pass the code of a biller and the code of its product')
   }
-  await catalogue.putProduct({
-    product: {
-      billerCode,
-      productCode,
-      name: optionOf(context, 'name'),
-      referencePattern: optionOf(context, 'pattern'),
-      ranges: rangesOf(optionOf(context, 'range')),
-      active: !context.flags.has('inactive'),
-    },
+  const product = create(ProductSchema, {
+    billerCode,
+    productCode,
+    name: optionOf(context, 'name'),
+    referencePattern: optionOf(context, 'pattern'),
+    ranges: rangesOf(optionOf(context, 'range')),
+    active: !context.flags.has('inactive'),
   })
+  await catalogue.putProduct({ product })
+  await printList(context, entryShape, [[{ billerCode, product }]])
 }
 
 function optionOf({ options }: CommandContext, name: string): string {
@@ -126,16 +153,6 @@ function rangesOf(text: string) {
       cause: error,
     })
   }
-}
-
-function productLine({ productCode, name, referencePattern, active, ranges }: Product): string {
-  const parts = [
-    productCode,
-    printable(name),
-    printable(referencePattern),
-    ...ranges.map(rangeText),
-  ]
-  return `  ${parts.join('  ')}${active ? '' : '  inactive'}`
 }
 
 function rangeText({ min, max }: ProductRange): string {

@@ -1,5 +1,8 @@
 // The type of a command of the command line: options, help and work.
 
+import type { Paint } from './output/paint.ts'
+import type { Progress } from './output/progress.ts'
+
 /** What a command works with. */
 export interface CommandContext {
   /** Values of its options. */
@@ -17,6 +20,10 @@ export interface CommandContext {
   print(line: string): void
   /** Writes one line on standard error. */
   warn(line: string): void
+  /** Colours what `print` gets, on a terminal that has colours. */
+  paint: Paint
+  /** Opens a progress bar whose count has these words before it; without a terminal, and with `--json`, it shows nothing. */
+  progress(words: string): Progress
 }
 
 /** One command. */

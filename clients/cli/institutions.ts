@@ -13,7 +13,6 @@ import {
 import {
   type AccessWork,
   accountsOptions,
-  eachPage,
   environmentOf,
   institutionNamed,
   namingOptions,
@@ -25,8 +24,9 @@ import {
   withAccess,
 } from './access.ts'
 import type { Command, CommandContext } from './command.ts'
-import { wholeNumber } from './deliveries.ts'
-import { jsonLine, printable, time, wordOf } from './print.ts'
+import { jsonLine, printable, time, wordOf } from './output/print.ts'
+import { type ListShape, pagesOf, printList } from './output/table.ts'
+import { wholeNumber } from './parser/whole-number.ts'
 import { UsageError } from './usage-error.ts'
 
 const grantOptions = { ...namingOptions, ...projectOption } as const
@@ -108,18 +108,28 @@ const create: AccessWork = async (context, access) => {
   printKey(context, made.key)
 }
 
+const institutionShape: ListShape<Institution> = {
+  headings: ['INSTITUTION', 'ENVIRONMENT', 'CURRENCY', 'NAME'],
+  cells: ({ institutionId, environment, defaultCurrency, name }) => [
+    institutionId,
+    wordOf(Environment, environment),
+    defaultCurrency,
+    printable(name),
+  ],
+  json: (institution) => jsonLine(InstitutionSchema, institution),
+  none: 'no institutions',
+}
+
 const list: AccessWork = async (context, access) => {
-  const { options, json, print } = context
+  const { options } = context
   const environment =
     options['environment'] === undefined ? Environment.UNSPECIFIED : environmentOf(context)
   const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
-  await eachPage(limit, async (pageSize, pageToken) => {
+  const pages = pagesOf(limit, async (pageSize, pageToken) => {
     const page = await access.listInstitutions({ environment, pageSize, pageToken })
-    for (const institution of page.institutions) {
-      print(json ? jsonLine(InstitutionSchema, institution) : institutionLine(institution))
-    }
-    return { shown: page.institutions.length, nextPageToken: page.nextPageToken }
+    return { items: page.institutions, nextPageToken: page.nextPageToken }
   })
+  await printList(context, institutionShape, pages)
 }
 
 const rotate: AccessWork = async (context, access) => {
@@ -154,7 +164,7 @@ function changeGrants(change: 'grantEndpoints' | 'revokeGrants'): AccessWork {
     const institutionId = await institutionNamed(context, access, institution)
     await access[change]({ projectId, institutionId, endpoints })
     const { grants } = await access.listGrants({ projectId, institutionId })
-    printGrants(context, grants)
+    await printList(context, grantShape, [grants])
   }
 }
 
@@ -165,15 +175,14 @@ const listGrants: AccessWork = async (context, access) => {
   const institutionId =
     institution === undefined ? '' : await institutionNamed(context, access, institution)
   const { grants } = await access.listGrants({ projectId, institutionId })
-  printGrants(context, grants)
+  await printList(context, grantShape, [grants])
 }
 
-function printGrants({ json, print }: CommandContext, grants: Grant[]): void {
-  for (const grant of grants) {
-    const { endpoint, institutionName, grantTime } = grant
-    const line = `${endpoint.padEnd(30)}  ${printable(institutionName)}  since ${time(grantTime)}`
-    print(json ? jsonLine(GrantSchema, grant) : line)
-  }
+const grantShape: ListShape<Grant> = {
+  headings: ['ENDPOINT', 'INSTITUTION', 'SINCE'],
+  cells: (grant) => [grant.endpoint, printable(grant.institutionName), time(grant.grantTime)],
+  json: (grant) => jsonLine(GrantSchema, grant),
+  none: 'no grants',
 }
 
 function printInstitution({ print }: CommandContext, institution: Institution | undefined): void {
@@ -182,11 +191,6 @@ function printInstitution({ print }: CommandContext, institution: Institution | 
   print(`name            ${printable(institution.name)}`)
   print(`environment     ${wordOf(Environment, institution.environment)}`)
   print(`currency        ${institution.defaultCurrency}`)
-}
-
-function institutionLine({ institutionId, environment, ...rest }: Institution): string {
-  const world = wordOf(Environment, environment).padEnd(10)
-  return [institutionId, world, rest.defaultCurrency, printable(rest.name)].join('  ')
 }
 
 function printKey({ print }: CommandContext, key: InstitutionKey | undefined): void {

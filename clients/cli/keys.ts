@@ -22,7 +22,8 @@ import {
   withAccess,
 } from './access.ts'
 import type { Command } from './command.ts'
-import { jsonLine, time } from './print.ts'
+import { jsonLine, time } from './output/print.ts'
+import { type ListShape, printList } from './output/table.ts'
 
 const merchantOption = {
   merchant: 'UUID of a merchant: use its API keys instead of subscription keys',
@@ -105,17 +106,19 @@ const list: AccessWork = async (context, access) => {
   const subscriptions =
     merchantId === '' ? (await access.listSubscriptionKeys({ projectId })).keys : []
   const { keys } = await access.listApiKeys({ projectId, merchantId })
-  for (const key of [...subscriptions, ...keys]) {
-    context.print(context.json ? jsonLine(IssuedKeySchema, key) : keyLine(key))
-  }
+  await printList(context, keyShape, [[...subscriptions, ...keys]])
 }
 
-function keyLine({ keyId, merchantId, issueTime, revokeTime }: IssuedKey): string {
-  return [
+const keyShape: ListShape<IssuedKey> = {
+  headings: ['KEY ID', 'KIND', 'ISSUED', 'STATE', 'REVOKED', 'MERCHANT'],
+  cells: ({ keyId, merchantId, issueTime, revokeTime }) => [
     keyId,
-    merchantId === '' ? 'subscription' : 'api         ',
-    `issued ${time(issueTime)}`,
-    revokeTime === undefined ? 'active' : `revoked ${time(revokeTime)}`,
-    ...(merchantId === '' ? [] : [`merchant ${merchantId}`]),
-  ].join('  ')
+    merchantId === '' ? 'subscription' : 'api',
+    time(issueTime),
+    revokeTime === undefined ? 'active' : 'revoked',
+    time(revokeTime),
+    merchantId,
+  ],
+  json: (key) => jsonLine(IssuedKeySchema, key),
+  none: 'no keys',
 }

@@ -8,7 +8,7 @@ import {
 import { accountsOptions } from './access.ts'
 import type { Command, CommandContext } from './command.ts'
 import { type Connection, connect } from './connection.ts'
-import { jsonLine, printable, time } from './print.ts'
+import { jsonLine, printable, time } from './output/print.ts'
 
 const lookAgainMs = 500
 
@@ -45,12 +45,19 @@ async function withAccounts(
 async function backfill(context: CommandContext, connection: Connection): Promise<void> {
   const { json, print, stopping } = context
   const posting = connection.client(SettlementPostingService)
+  // A round that ended has compared all settlements, and few are added since.
+  const before = (await posting.getBackfill({})).backfill
+  const total = before?.caughtUpTime === undefined ? 0 : Number(before.checkedCount)
   await posting.restartBackfill({})
   let state = await posting.getBackfill({})
+  const progress = context.progress('checked')
   while (state.backfill?.caughtUpTime === undefined && !stopping.aborted) {
     await delay(lookAgainMs, undefined, { signal: stopping }).catch(() => undefined)
     state = await posting.getBackfill({})
+    const checked = Number(state.backfill?.checkedCount ?? 0)
+    progress.update(checked, total === 0 ? undefined : checked / total)
   }
+  progress.stop()
   if (json) {
     print(jsonLine(GetBackfillResponseSchema, state))
   } else {

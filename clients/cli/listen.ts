@@ -1,8 +1,8 @@
 // The command that receives pushes on this machine, prints them and forwards them; listens on loopback only.
 import http from 'node:http'
 import type { Command, CommandContext } from './command.ts'
-import { wholeNumber } from './deliveries.ts'
-import { printable } from './print.ts'
+import { printable } from './output/print.ts'
+import { wholeNumber } from './parser/whole-number.ts'
 import { UsageError } from './usage-error.ts'
 
 const maxBodyBytes = 1_048_576

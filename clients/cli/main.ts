@@ -9,7 +9,8 @@ import { billCommands } from './bills.ts'
 import { bootstrapCommands } from './bootstrap.ts'
 import { catalogueCommands } from './catalogue.ts'
 import type { Command, CommandContext } from './command.ts'
-import { deliveryCommands } from './deliveries.ts'
+import { deliveryCommands } from './deliveries/command.ts'
+import { tailCommand } from './deliveries/tail.ts'
 import { institutionCommands } from './institutions.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
@@ -18,6 +19,8 @@ import { doctorCommand } from './machine/doctor.ts'
 import { statusCommand } from './machine/status.ts'
 import { merchantCommands } from './merchants.ts'
 import { migrationCommands } from './migrations.ts'
+import { painterFor } from './output/paint.ts'
+import { noProgress, openProgress } from './output/progress.ts'
 import { completionCommand } from './parser/completion.ts'
 import { commandParser, type Typed } from './parser/parser.ts'
 import { paymentCommands } from './payments.ts'
@@ -27,7 +30,6 @@ import { restoreCommands } from './restore/command.ts'
 import { keyListCommands } from './rotation/command.ts'
 import { sandboxResetCommand } from './sandbox.ts'
 import { sealCommands } from './seal.ts'
-import { tailCommand } from './tail.ts'
 import { triggerCommand } from './trigger/command.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -73,7 +75,7 @@ export async function runCommandLine(
   words: string[],
   around: Surroundings = process,
 ): Promise<number> {
-  const { stdout, stderr } = around
+  const { env, stdout, stderr } = around
   const stopping = new AbortController()
   const stop = () => stopping.abort()
   let code: number = exit.done
@@ -87,7 +89,7 @@ export async function runCommandLine(
     code = (await command.run(contextOf(typed, stopping.signal, around))) ?? exit.done
   }
   try {
-    await commandParser(commands, { stdout, stderr, run }).parseAsync(words, { from: 'user' })
+    await commandParser(commands, { stdout, stderr, env, run }).parseAsync(words, { from: 'user' })
     return code
   } catch (error) {
     // What is wrong with the usage, or the help, was written.
@@ -118,6 +120,8 @@ function contextOf(
     stopping,
     print: (line) => void stdout.write(`${line}\n`),
     warn: (line) => void stderr.write(`${line}\n`),
+    paint: painterFor(stdout, env),
+    progress: (words) => (flags.has('json') ? noProgress : openProgress(stderr, words)),
   }
 }
 

@@ -11,7 +11,6 @@ import {
 import { brandFrom } from '../../gateway/pages/brand/brands.ts'
 import {
   type AccessWork,
-  eachPage,
   namingOptions,
   once,
   onceOption,
@@ -21,8 +20,9 @@ import {
   withAccess,
 } from './access.ts'
 import type { Command, CommandContext } from './command.ts'
-import { wholeNumber } from './deliveries.ts'
-import { jsonLine, printable } from './print.ts'
+import { jsonLine, printable } from './output/print.ts'
+import { type ListShape, pagesOf, printList } from './output/table.ts'
+import { wholeNumber } from './parser/whole-number.ts'
 import { UsageError } from './usage-error.ts'
 
 const brandingOptions = {
@@ -147,7 +147,8 @@ const previewMerchant: AccessWork = async (context, access) => {
   mkdirSync(out, { recursive: true })
   for (const { file, html } of pages) {
     writeFileSync(join(out, file), html)
-    context.print(join(out, file))
+    const written = join(out, file)
+    context.print(context.json ? JSON.stringify({ file: written }) : written)
   }
   if (branding?.logoDigest) {
     const { logoPng } = await access.getMerchantLogo({ projectId, merchantId })
@@ -173,23 +174,22 @@ function printMerchant({ json, print }: CommandContext, merchant: Merchant | und
   print(`website   ${branding?.websiteUrl || 'none'}`)
 }
 
+const merchantShape: ListShape<Merchant> = {
+  headings: ['MERCHANT', 'MOBILE', 'NAME'],
+  cells: (one) => [one.merchantId, one.mobileNumber, printable(one.businessName)],
+  json: (one) => jsonLine(MerchantSchema, one),
+  none: 'no merchants',
+}
+
 const listMerchants: AccessWork = async (context, access) => {
-  const { options, json, print } = context
+  const { options } = context
   const projectId = await projectNamed(context, access)
   const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
-  await eachPage(limit, async (pageSize, pageToken) => {
-    const { merchants, nextPageToken } = await access.listMerchants({
-      projectId,
-      pageSize,
-      pageToken,
-    })
-    for (const one of merchants) {
-      const { merchantId, mobileNumber, businessName } = one
-      const columns = [merchantId, mobileNumber.padEnd(16), printable(businessName)]
-      print(json ? jsonLine(MerchantSchema, one) : columns.join('  '))
-    }
-    return { shown: merchants.length, nextPageToken }
+  const pages = pagesOf(limit, async (pageSize, pageToken) => {
+    const page = await access.listMerchants({ projectId, pageSize, pageToken })
+    return { items: page.merchants, nextPageToken: page.nextPageToken }
   })
+  await printList(context, merchantShape, pages)
 }
 
 const createMerchant: AccessWork = async (context, access) => {

@@ -54,19 +54,34 @@ async function load({ env }: CommandContext) {
 }
 
 async function run(context: CommandContext, phase: Phase): Promise<void> {
-  const { migrate, services, log, settings } = await load(context)
+  const { migrate, compareSchema, services, log, settings } = await load(context)
   const logins = phase === 'expand' ? settings.databaseLoginsDir : undefined
+  const { databaseUrl: adminUrl, databasePasswordFile: passwordFile } = settings
+  const progress = context.progress('migrations')
+  let [applied, total] = [0, 0]
+  if (progress.isShown) {
+    for (const service of services) {
+      const directories = migrationFolders(service)
+      const { missing } = await compareSchema({ adminUrl, passwordFile, service, directories })
+      total += missing.filter((one) => one.phase === phase).length
+    }
+  }
+  const onApplied = () => {
+    applied += 1
+    progress.update(applied, applied / total)
+  }
   // One after the other, so that the output ends with the first schema that fails.
   for (const service of services) {
     const names = await migrate({
-      adminUrl: settings.databaseUrl,
-      passwordFile: settings.databasePasswordFile,
+      adminUrl,
+      passwordFile,
       loginFile: logins === undefined ? undefined : path.join(logins, service),
       service,
       directories: migrationFolders(service),
       log,
       phase,
-    })
+      onApplied,
+    }).finally(() => progress.stop())
     print(context, service, names.length === 0 ? ['nothing to do'] : names, { applied: names })
   }
 }

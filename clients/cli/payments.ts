@@ -1,25 +1,12 @@
 // The commands on payment requests of a merchant, by the public API: they need the merchant's keys alone.
-import {
-  createPayweave,
-  type EndedPayment,
-  type PaymentFilter,
-  type PaymentSummary,
-  type Payweave,
-} from '../sdk-typescript/index.ts'
+import type { EndedPayment, PaymentFilter, PaymentSummary } from '../sdk-typescript/index.ts'
 import { oneOperand } from './access.ts'
-import { keyOptions, readTarget, targetOptions } from './api/target.ts'
+import { merchantOf, merchantOptions, signalOf } from './api/merchant.ts'
 import type { Command, CommandContext } from './command.ts'
-import { wholeNumber } from './deliveries.ts'
-import { printable, table } from './print.ts'
-import { UsageError } from './usage-error.ts'
-
-const connection = {
-  ...targetOptions,
-  ...keyOptions,
-  project: 'project in sandbox.json (demo)',
-  country: 'ISO code of the country by which national phone numbers are parsed (US)',
-  'ip-address': 'address to send as PW-ip-address (127.0.0.1)',
-} as const
+import { kindOfState } from './output/paint.ts'
+import { printable } from './output/print.ts'
+import { type ListShape, openTable, printList } from './output/table.ts'
+import { wholeNumber } from './parser/whole-number.ts'
 
 const id = '<payment details id>'
 
@@ -30,7 +17,7 @@ export const paymentCommands: Command[] = [
     operands: '',
     summary: 'Lists payment requests of the merchant, newest first.',
     options: {
-      ...connection,
+      ...merchantOptions,
       'transaction-id': 'your own id of the request',
       'mobile-number': 'number of a payer',
       status: 'Pending, Partially_paid, paid, Cancelled, Expired, Failed or Refunded',
@@ -44,14 +31,14 @@ export const paymentCommands: Command[] = [
     name: 'payments show',
     operands: id,
     summary: 'Shows a payment request with its payers and what happened to it.',
-    options: connection,
+    options: merchantOptions,
     run: show,
   },
   {
     name: 'payments cancel',
     operands: id,
     summary: 'Cancels a payment request that nobody has paid or is paying.',
-    options: connection,
+    options: merchantOptions,
     run: async (context) => {
       const payment = await merchantOf(context).payments.cancel(idOf(context), signalOf(context))
       printEnded(context, payment)
@@ -61,7 +48,7 @@ export const paymentCommands: Command[] = [
     name: 'payments refund',
     operands: id,
     summary: 'Refunds a paid payment request in full.',
-    options: { ...connection, reason: 'why, at most 200 characters' },
+    options: { ...merchantOptions, reason: 'why, at most 200 characters' },
     run: async (context) => {
       const { reason } = context.options
       const { payments } = merchantOf(context)
@@ -71,7 +58,7 @@ export const paymentCommands: Command[] = [
 ]
 
 async function list(context: CommandContext): Promise<void> {
-  const { options, json, print } = context
+  const { options } = context
   const filter = {
     transaction_id: options['transaction-id'],
     mobile_number: options['mobile-number'],
@@ -87,12 +74,15 @@ async function list(context: CommandContext): Promise<void> {
     { ...(Object.fromEntries(given) as PaymentFilter), limit: Math.min(count, 100) },
     signalOf(context),
   )
-  const found = await pages.take(count)
-  if (json) for (const payment of found) print(JSON.stringify(payment))
-  else for (const line of table(headings, found.map(cellsOf), 'no payments')) print(line)
+  await printList(context, paymentShape, [await pages.take(count)])
 }
 
-const headings = ['CREATED', 'PAYMENT', 'STATUS', 'AMOUNT', 'PAID', 'TRANSACTION']
+const paymentShape: ListShape<PaymentSummary> = {
+  headings: ['CREATED', 'PAYMENT', 'STATUS', 'AMOUNT', 'PAID', 'TRANSACTION'],
+  cells: cellsOf,
+  json: (payment) => JSON.stringify(payment),
+  none: 'no payments',
+}
 
 function cellsOf(payment: PaymentSummary): string[] {
   const { created_time: created, payment_details_id: paymentId, status, currency } = payment
@@ -101,7 +91,7 @@ function cellsOf(payment: PaymentSummary): string[] {
 }
 
 async function show(context: CommandContext): Promise<void> {
-  const { json, print } = context
+  const { json, print, paint } = context
   const { payments } = merchantOf(context)
   const payment = await payments.status(idOf(context), signalOf(context))
   const events = await payments.events(idOf(context), signalOf(context))
@@ -110,27 +100,26 @@ async function show(context: CommandContext): Promise<void> {
     print(JSON.stringify({ payment_details: details, payers, events }))
     return
   }
-  for (const line of detailLines(details)) print(line)
+  for (const line of detailLines(context, details)) print(line)
   for (const { mobile_number: number, payment_channel: channel, ...payer } of payers) {
-    const words = [printable(number), payer.status, channel, payer.payment_method]
+    const state = paint(kindOfState(payer.status), payer.status)
+    const words = [printable(number), state, channel, payer.payment_method]
     print(`payer        ${words.join('  ')}`)
   }
-  const rows = events.map(({ time, type, details: more }) => [
-    time,
-    type,
-    printable(JSON.stringify(more)),
-  ])
   print('')
-  for (const line of table(['TIME', 'EVENT', 'DETAILS'], rows, 'no events')) print(line)
+  openTable(context, ['TIME', 'EVENT', 'DETAILS']).rows(
+    events.map(({ time, type, details: more }) => [time, type, printable(JSON.stringify(more))]),
+  )
 }
 
 type Details = Omit<EndedPayment, 'payers'>
 
-function detailLines({ id: paymentId, status, amount, currency, ...more }: Details): string[] {
+function detailLines({ paint }: CommandContext, details: Details): string[] {
+  const { id: paymentId, status, amount, currency, ...more } = details
   return [
     `payment      ${paymentId}`,
     `transaction  ${printable(more.transaction_id)}`,
-    `status       ${status}`,
+    `status       ${paint(kindOfState(status), status)}`,
     `amount       ${amount} ${currency}`,
     `paid         ${more.payments_status.paid}`,
     `created      ${more.timestamps.created_time}`,
@@ -139,32 +128,12 @@ function detailLines({ id: paymentId, status, amount, currency, ...more }: Detai
   ]
 }
 
-function printEnded({ json, print }: CommandContext, payment: EndedPayment): void {
+function printEnded(context: CommandContext, payment: EndedPayment): void {
+  const { json, print } = context
   if (json) print(JSON.stringify(payment))
-  else for (const line of detailLines(payment)) print(line)
-}
-
-function merchantOf({ options, env }: CommandContext): Payweave {
-  const target = readTarget(options, env)
-  const name = options['project'] ?? 'demo'
-  const project = target.projects[name as keyof typeof target.projects]
-  if (project === undefined) throw new UsageError(`sandbox.json has no project ${name}`)
-  const { subscriptionKey, apiKey } = project
-  if (apiKey === undefined) throw new UsageError('PAYWEAVE_API_KEY or --api-key is missing')
-  return createPayweave({
-    baseUrl: target.baseUrl,
-    subscriptionKey,
-    apiKey,
-    originCountry: options['country'] ?? 'US',
-    ipAddress: options['ip-address'] ?? '127.0.0.1',
-    userAgent: 'payweave-cli',
-  })
+  else for (const line of detailLines(context, payment)) print(line)
 }
 
 function idOf(context: CommandContext): string {
   return oneOperand(context, 'payment details id')
-}
-
-function signalOf({ stopping }: CommandContext): { signal: AbortSignal } {
-  return { signal: stopping }
 }

@@ -1,5 +1,6 @@
 // The commands on projects and on the audit of access.
 import {
+  type AuditEntry,
   AuditEntrySchema,
   Environment,
   type Project,
@@ -8,7 +9,6 @@ import {
 import {
   type AccessWork,
   accountsOptions,
-  eachPage,
   environmentOf,
   namingOptions,
   once,
@@ -19,8 +19,9 @@ import {
   withAccess,
 } from './access.ts'
 import type { Command, CommandContext } from './command.ts'
-import { wholeNumber } from './deliveries.ts'
-import { jsonLine, printable, time, wordOf } from './print.ts'
+import { jsonLine, printable, time, wordOf } from './output/print.ts'
+import { type ListShape, pagesOf, printList } from './output/table.ts'
+import { wholeNumber } from './parser/whole-number.ts'
 import { UsageError } from './usage-error.ts'
 
 const accessOptions = {
@@ -86,18 +87,28 @@ const create: AccessWork = async (context, access) => {
   printProject(context, project)
 }
 
+const projectShape: ListShape<Project> = {
+  headings: ['PROJECT', 'ENVIRONMENT', 'ACCOUNT API', 'NAME'],
+  cells: (project) => [
+    project.projectId,
+    wordOf(Environment, project.environment),
+    project.accountAccess ? 'on' : 'off',
+    printable(project.name),
+  ],
+  json: (project) => jsonLine(ProjectSchema, project),
+  none: 'no projects',
+}
+
 const list: AccessWork = async (context, access) => {
-  const { options, json, print } = context
+  const { options } = context
   const environment =
     options['environment'] === undefined ? Environment.UNSPECIFIED : environmentOf(context)
   const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
-  await eachPage(limit, async (pageSize, pageToken) => {
+  const pages = pagesOf(limit, async (pageSize, pageToken) => {
     const page = await access.listProjects({ environment, pageSize, pageToken })
-    for (const project of page.projects) {
-      print(json ? jsonLine(ProjectSchema, project) : projectLine(project))
-    }
-    return { shown: page.projects.length, nextPageToken: page.nextPageToken }
+    return { items: page.projects, nextPageToken: page.nextPageToken }
   })
+  await printList(context, projectShape, pages)
 }
 
 const show: AccessWork = async (context, access) => {
@@ -118,23 +129,28 @@ const update: AccessWork = async (context, access) => {
   printProject(context, project)
 }
 
+const auditShape: ListShape<AuditEntry> = {
+  headings: ['TIME', 'CALLER', 'ACTION', 'TARGET', 'REQUEST', 'DETAILS'],
+  cells: (entry) => [
+    time(entry.occurTime),
+    ...[entry.caller, entry.action, entry.targetId, entry.requestId].map(printable),
+    Object.entries(entry.details)
+      .map(([name, value]) => printable(`${name}=${value}`))
+      .join('  '),
+  ],
+  json: (entry) => jsonLine(AuditEntrySchema, entry),
+  none: 'no entries',
+}
+
 const audit: AccessWork = async (context, access) => {
-  const { options, json, print } = context
+  const { options } = context
   const projectId = options['project'] === undefined ? '' : await projectNamed(context, access)
   const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
-  await eachPage(limit, async (pageSize, pageToken) => {
+  const pages = pagesOf(limit, async (pageSize, pageToken) => {
     const page = await access.listAudit({ projectId, pageSize, pageToken })
-    for (const entry of page.entries) {
-      if (json) {
-        print(jsonLine(AuditEntrySchema, entry))
-        continue
-      }
-      const details = Object.entries(entry.details).map(([name, value]) => `${name}=${value}`)
-      const about = [entry.caller, entry.action.padEnd(24), entry.targetId, ...details]
-      print([time(entry.occurTime), ...about.map(printable), entry.requestId].join('  '))
-    }
-    return { shown: page.entries.length, nextPageToken: page.nextPageToken }
+    return { items: page.entries, nextPageToken: page.nextPageToken }
   })
+  await printList(context, auditShape, pages)
 }
 
 function wantedAccess({ options }: CommandContext): {
@@ -162,13 +178,4 @@ function printProject({ json, print }: CommandContext, project: Project | undefi
   print(`environment  ${wordOf(Environment, project.environment)}`)
   print(`account api  ${project.accountAccess ? 'on' : 'off'}`)
   print(`allowed ips  ${project.allowedIps.join(', ') || 'any'}`)
-}
-
-function projectLine(project: Project): string {
-  return [
-    project.projectId,
-    wordOf(Environment, project.environment).padEnd(10),
-    `account api ${project.accountAccess ? 'on ' : 'off'}`,
-    printable(project.name),
-  ].join('  ')
 }

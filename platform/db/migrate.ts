@@ -32,6 +32,8 @@ export type MigrateOptions = SchemaOptions & {
    * numbers.
    */
   phase?: Phase
+  /** Called after each file has run. */
+  onApplied?: () => void
   /** Holds the password by which the role may log in from now on. Unset: as it was, or not at all. */
   loginFile?: string | undefined
 }
@@ -56,7 +58,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   try {
     await acquireMigrationLock(client, service)
     await prepareSchema(client, service)
-    const names = await runMissing(client, service, migrations, log, options.phase)
+    const names = await runMissing(client, migrations, options)
     if (options.loginFile !== undefined) await allowLogin(client, service, options.loginFile)
     return names
   } finally {
@@ -198,10 +200,8 @@ async function ignoring(states: string[], work: Promise<unknown>): Promise<void>
 
 async function runMissing(
   client: Client,
-  service: string,
   migrations: Migration[],
-  log: Logger,
-  phase: Phase | undefined,
+  { service, log, phase, onApplied }: MigrateOptions,
 ): Promise<string[]> {
   const { missing, changed } = compare(migrations, await readApplied(client))
   if (changed.length > 0) {
@@ -216,6 +216,7 @@ async function runMissing(
   for (const migration of due) {
     await runOne(client, service, migration)
     log.info({ schema: service, migration: migration.name }, 'migration applied')
+    onApplied?.()
   }
   return due.map(({ name }) => name)
 }

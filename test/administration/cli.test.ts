@@ -136,7 +136,8 @@ describe('payweave project and key', () => {
     await expect(opens(first['subscription_key'] ?? '')).rejects.toThrow('not valid')
     await opens(second['subscription_key'] ?? '')
     const list = await run('key', 'list', '--project', 'Shop')
-    expect(list.out.split('\n').map((line) => /(active|revoked)/.exec(line)?.[0])).toEqual([
+    expect(list.out.split('\n').map((line) => line.split(/ {2,}/)[3])).toEqual([
+      'STATE',
       'active',
       'revoked',
       undefined,
@@ -197,7 +198,11 @@ describe('payweave merchant, institution, grant and audit', () => {
     await make('Toys', '+12025550125')
     const { out } = await run('merchant', 'list', '--project', 'Arcade')
     expect(out.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'id')).toBe(
-      'id  +12025550124      Books\nid  +12025550125      Toys\n',
+      [
+        `MERCHANT${' '.repeat(30)}MOBILE        NAME`,
+        'id  +12025550124  Books',
+        'id  +12025550125  Toys\n',
+      ].join('\n'),
     )
     const [first] = await json('merchant', 'list', '--project', 'Arcade', '--limit', '1')
     expect(first).toMatchObject({ business_name: 'Books', mobile_number: '+12025550124' })
@@ -266,7 +271,7 @@ describe('payweave merchant, institution, grant and audit', () => {
     expect(shown.out.match(/^live key/gm)).toHaveLength(2)
     expect(shown.out).not.toContain('secret')
     expect(shown.out).toMatch(/^currency {8}TTD$/m)
-    expect((await run('institution', 'list')).out).toMatch(/ sandbox {5}TTD {2}City Bank$/m)
+    expect((await run('institution', 'list')).out).toMatch(/ sandbox {6}TTD {7}City Bank$/m)
     const wrong = await run('institution', 'create', 'Gold Bank', '--currency', 'XAU')
     expect(wrong).toMatchObject({ code: 1 })
     expect(wrong.err).toContain('default_currency')
@@ -286,7 +291,8 @@ describe('payweave merchant, institution, grant and audit', () => {
       ['create_project', 'operator'],
     ])
     const all = await run('audit', 'list', '--limit', '5')
-    expect(all.out.trim().split('\n')).toHaveLength(5)
+    expect(all.out.trim().split('\n')).toHaveLength(6)
+    expect((await run('grant', 'list', '--project', 'Changing')).out).toBe('no grants\n')
   })
 })
 

@@ -80,16 +80,19 @@ describe('payweave biller and product', () => {
   ]
 
   it('payweave biller and product make what can be paid at once, and take it away again', async () => {
-    expect(await done('biller', 'put', 'DEMO_GAS', '--name', 'Demo Gas')).toBe('')
+    expect(await done('biller', 'put', 'DEMO_GAS', '--name', 'Demo Gas')).toMatch(
+      /^DEMO_GAS .* active$/m,
+    )
     await done(...gas, '--range', 'USD:5.00-50.00,JPY:500-5000')
     const list = await done('biller', 'list')
-    expect(list).toContain('DEMO_GAS  Demo Gas\n')
-    expect(list).toContain('  REFILL  Gas refill  G\\d{6}  JPY 500-5000  USD 5.00-50.00\n')
+    expect(list).toMatch(/^DEMO_GAS +Demo Gas +active$/m)
+    const row = /^DEMO_GAS +REFILL +Gas refill +G\\d\{6\} +JPY 500-5000, USD 5\.00-50\.00 +active$/m
+    expect(list).toMatch(row)
     const wanted = { billerCode: 'DEMO_GAS', productCode: 'REFILL', customerReference: 'G123456' }
     expect((await harness.pay(wanted)).bill.state).toBe('succeeded')
     await done('biller', 'put', 'DEMO_GAS', '--name', 'Demo Gas', '--inactive')
     await expect(harness.pay(wanted)).rejects.toMatchObject({ reason: 'BILLER_NOT_FOUND' })
-    expect(await done('biller', 'list')).toContain('DEMO_GAS  Demo Gas  inactive\n')
+    expect(await done('biller', 'list')).toMatch(/^DEMO_GAS +Demo Gas +inactive$/m)
     const changes = await harness.db.rows<{ caller: string; action: string }>(auditStatement, [])
     expect(changes.map(({ caller, action }) => `${caller} ${action}`)).toEqual([
       'operator put_biller',
@@ -164,9 +167,10 @@ describe('payweave bill', () => {
     expect((await reviewPages(10)).toSorted()).toEqual([first, second, third].toSorted())
     const list = await done('bill', 'reviews')
     for (const id of [first, second, third]) {
-      expect(list).toContain(`${id}  pending  20.00 USD  DEMO_POWER/PREPAID  12345678`)
+      const row = list.split('\n').find((line) => line.includes(id)) ?? ''
+      const cells = ['pending', '20.00 USD', 'DEMO_POWER/PREPAID', '12345678', harness.projectId]
+      expect(row.split(/ {2,}/).slice(2, 7)).toEqual(cells)
     }
-    expect(list).toContain(`project ${harness.projectId}`)
     expect(
       (await done('bill', 'reviews', '--limit', '1', '--json')).trim().split('\n'),
     ).toHaveLength(1)
@@ -191,7 +195,7 @@ describe('payweave bill', () => {
     command.resolve()
     harness.testClock.advance(31_000)
     await eventually(async () => (await harness.rows()).every(({ state }) => state !== 'pending'))
-    expect(await done('bill', 'reviews')).toBe('')
+    expect(await done('bill', 'reviews')).toBe('no payments wait for a person\n')
     const twice = await run('bill', 'resolve', first, '--paid', ...project)
     expect(twice).toMatchObject({ code: 1, out: '' })
     expect(twice.err).toContain('REVIEW_NOT_FOUND')

@@ -235,7 +235,7 @@ describe('the RPCs', () => {
     expect(await page(forged)).toMatchObject({ code: 'invalid_argument' })
 
     const { out } = await run('deliveries', 'lanes', '--project', project)
-    expect(out).toMatch(/^http:\S+ {2}callback {4}\d of 2 sending {2}0 waiting .* breaker closed$/m)
+    expect(out).toMatch(/^http:\S+ {2}callback {2}\d {8}2 {6}0 .* closed$/m)
     const shown = await run('deliveries', 'lanes', '--project', project, '--json')
     expect(shown.out).toContain('"kind":"DELIVERY_KIND_NOTIFY"')
   })

@@ -1,8 +1,8 @@
 // The command that checks a deployment against the contract and reports.
 import { keyOptions, readTarget, type Target, targetOptions } from '../../clients/cli/api/target.ts'
 import type { Command, CommandContext } from '../../clients/cli/command.ts'
-import { wholeNumber } from '../../clients/cli/deliveries.ts'
-import { printable } from '../../clients/cli/print.ts'
+import { printable } from '../../clients/cli/output/print.ts'
+import { wholeNumber } from '../../clients/cli/parser/whole-number.ts'
 import { UsageError } from '../../clients/cli/usage-error.ts'
 import { byPattern, checks } from './checks.ts'
 import { countsOf, jsonResult, reportOf } from './report.ts'

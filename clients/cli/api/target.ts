@@ -31,7 +31,8 @@ export type Target = {
 export const targetOptions = {
   'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
   sandbox: 'sandbox.json to read instead',
-  'base-url': 'address of another deployment, instead of the one in sandbox.json',
+  'base-url':
+    'address of another deployment, instead of the one in sandbox.json (PAYWEAVE_BASE_URL)',
   'simulator-url': 'address of its simulator, if it has one',
 } as const
 
@@ -55,8 +56,10 @@ export function readTarget(options: Given, env: NodeJS.ProcessEnv): Target {
 }
 
 function targetOfKeys(options: Given, env: NodeJS.ProcessEnv, subscriptionKey: string): Target {
-  const baseUrl = options['base-url']
-  if (baseUrl === undefined) throw new UsageError('--base-url is missing: a key needs an address')
+  const baseUrl = options['base-url'] ?? env['PAYWEAVE_BASE_URL']
+  if (baseUrl === undefined) {
+    throw new UsageError('--base-url or PAYWEAVE_BASE_URL is missing: a key needs an address')
+  }
   const simulator = options['simulator-url']
   return {
     baseUrl: httpUrl(baseUrl, 'base-url'),

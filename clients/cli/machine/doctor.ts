@@ -1,6 +1,7 @@
 // The command that checks whether this machine can run the system; the checks are in preflight.ts.
 import path from 'node:path'
 import type { Command, CommandContext } from '../command.ts'
+import { kindOfState } from '../output/paint.ts'
 import type { Finding } from './check-result.ts'
 import {
   clockFinding,
@@ -26,7 +27,7 @@ export const doctorCommand: Command = {
   run: doctor,
 }
 
-async function doctor({ options, env, json, print }: CommandContext): Promise<number> {
+async function doctor({ options, env, json, print, paint }: CommandContext): Promise<number> {
   const asked = options['data-dir']
   const given = asked === undefined ? env : { ...env, PAYWEAVE_DATA_DIR: asked }
   const findings = await findingsOf(given)
@@ -36,7 +37,8 @@ async function doctor({ options, env, json, print }: CommandContext): Promise<nu
     if (json) print(JSON.stringify(finding))
     else {
       const todo = advice === undefined ? '' : ` → ${advice}`
-      print(`${result.padEnd(7)}  ${name.padEnd(width)}  ${says}${todo}`)
+      const word = paint(kindOfState(result), result.padEnd(7))
+      print(`${word}  ${name.padEnd(width)}  ${says}${todo}`)
     }
   }
   return findings.some(({ result }) => result === 'failed') ? 1 : 0

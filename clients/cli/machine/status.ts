@@ -2,6 +2,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Command, CommandContext } from '../command.ts'
+import { kindOfState } from '../output/paint.ts'
+import { openTable } from '../output/table.ts'
 import { UsageError } from '../usage-error.ts'
 import { type Figures, lookAtAddress, lookAtFolder, type PartState } from './inspect.ts'
 
@@ -19,7 +21,7 @@ export const statusCommand: Command = {
 }
 
 async function status(context: CommandContext): Promise<number> {
-  const { options, env, json, print } = context
+  const { options, env, json, print, paint } = context
   const baseUrl = options['base-url']
   const dataDir = path.resolve(options['data-dir'] ?? env['PAYWEAVE_DATA_DIR'] ?? '.payweave')
   if (baseUrl !== undefined && !URL.canParse(baseUrl)) {
@@ -42,10 +44,11 @@ async function status(context: CommandContext): Promise<number> {
     }
     print(JSON.stringify(shown))
   } else {
-    const state = ready ? 'ready' : 'not ready'
+    const word = ready ? 'ready' : 'not ready'
+    const state = paint(kindOfState(word), word)
     print([state, place, ...(version === undefined ? [] : [`payweave ${version}`])].join('  '))
     if (parts.length === 0) print('nothing is running: start it with "npm start"')
-    for (const line of table(parts)) print(line)
+    openTable(context, headings).rows(parts.map(cellsOf))
     for (const line of figureLines(figures)) print(line)
   }
   return ready ? 0 : 1
@@ -59,9 +62,10 @@ function ownVersion(): string {
 const mib = (bytes: number | undefined) =>
   bytes === undefined ? '-' : `${Math.round(bytes / 1_048_576)} MiB`
 
-function table(parts: PartState[]): string[] {
-  if (parts.length === 0) return []
-  const rows = parts.map((part) => [
+const headings = ['PART', 'STATE', 'PID', 'PORTS', 'MEMORY', 'SINCE', 'VERSION']
+
+function cellsOf(part: PartState): string[] {
+  return [
     part.name,
     part.up ? (part.ready ? 'ready' : 'not ready') : 'down',
     String(part.pid ?? '-'),
@@ -69,15 +73,7 @@ function table(parts: PartState[]): string[] {
     mib(part.memoryBytes),
     part.startedAt?.toISOString() ?? '-',
     part.version ?? '-',
-  ])
-  const all = [['part', 'state', 'pid', 'ports', 'memory', 'since', 'version'], ...rows]
-  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
-  return all.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths?.[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
+  ]
 }
 
 function figureLines(figures: Figures): string[] {

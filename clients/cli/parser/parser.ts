@@ -1,7 +1,9 @@
 // Makes the parser of the command line out of the table of commands: groups, options, help and suggestions.
+import { styleText } from 'node:util'
 import { Command as Parser } from 'commander'
 import packageJson from '../../../package.json' with { type: 'json' }
 import type { Command } from '../command.ts'
+import { hasColors } from '../output/paint.ts'
 
 /** The options and operands of a command as they were typed. */
 export type Typed = {
@@ -14,6 +16,7 @@ export type Typed = {
 export type ParserOptions = {
   stdout: NodeJS.WritableStream
   stderr: NodeJS.WritableStream
+  env: NodeJS.ProcessEnv
   /** Runs a command; parsing rejects as it does. */
   run(command: Command, typed: Typed): Promise<void>
 }
@@ -64,6 +67,9 @@ const headings: Record<string, string> = {
 
 const headingOrder = ['Merchants:', 'Access:', 'Money:', 'Operations:', 'Others:']
 
+/** The parser removes the colours where there are none. */
+const always = { validateStream: false }
+
 const footer = `
 "payweave help <command>" shows a group or the options of a command. Every command accepts --json: one JSON object per line.
 Exit codes: 0 success, 1 failure, 2 invalid usage.`
@@ -73,7 +79,7 @@ Exit codes: 0 success, 1 failure, 2 invalid usage.`
  * version or a message about invalid usage was written.
  */
 export function commandParser(commands: readonly Command[], options: ParserOptions): Parser {
-  const { stdout, stderr } = options
+  const { stdout, stderr, env } = options
   const program = new Parser('payweave')
     .description('Merchants, access, money and operations of Payweave.')
     .version(packageJson.version)
@@ -86,8 +92,16 @@ export function commandParser(commands: readonly Command[], options: ParserOptio
       outputError: (text, write) => write(text.replace(/^error: /, 'payweave: ')),
       getOutHelpWidth: () => 110,
       getErrHelpWidth: () => 110,
+      getOutHasColors: () => hasColors(stdout, env),
+      getErrHasColors: () => hasColors(stderr, env),
     })
-    .configureHelp({ subcommandTerm: (command) => command.name(), visibleArguments: () => [] })
+    .configureHelp({
+      subcommandTerm: (command) => command.name(),
+      visibleArguments: () => [],
+      styleTitle: (text) => styleText('bold', text, always),
+      styleSubcommandText: (text) => styleText('cyan', text, always),
+      styleOptionText: (text) => styleText('cyan', text, always),
+    })
     .commandsGroup('Others:')
     .addHelpText('after', footer)
   const parents = new Map<string, Parser>()

@@ -1,8 +1,9 @@
 // The command that follows the gateway's request log and shows only the log's own fields.
 import path from 'node:path'
 import type { Command, CommandContext } from '../command.ts'
-import { wholeNumber } from '../deliveries.ts'
-import { printable } from '../print.ts'
+import { printable } from '../output/print.ts'
+import { openTable, type Table } from '../output/table.ts'
+import { wholeNumber } from '../parser/whole-number.ts'
 import { UsageError } from '../usage-error.ts'
 import { isWanted, type RequestEntry, type RequestFilter, readEntry } from './entry.ts'
 import { followLines, streamLines } from './follow.ts'
@@ -41,17 +42,27 @@ async function tail(context: CommandContext): Promise<void> {
   const end = forS === undefined ? [] : [AbortSignal.timeout(forS * 1_000)]
   const signal = AbortSignal.any([stopping, ...end])
   const follow = !flags.has('no-follow')
+  const table = openTable(context, [
+    'TIME'.padEnd(24),
+    'STATUS',
+    'METHOD',
+    'ROUTE'.padEnd(32),
+    'DURATION',
+    'REQUEST'.padEnd(36),
+    'PROJECT'.padEnd(36),
+    'REASON',
+  ])
   if (file === '-') {
     signal.addEventListener('abort', () => process.stdin.destroy(), { once: true })
-    for await (const line of streamLines(process.stdin)) show(context, line, filter)
+    for await (const line of streamLines(process.stdin)) show(context, table, line, filter)
     return
   }
   let earlier: string[] | undefined = []
   for await (const line of followLines(file, { follow, signal })) {
     if (line === undefined) {
-      for (const one of earlier ?? []) show(context, one, filter)
+      for (const one of earlier ?? []) show(context, table, one, filter)
       earlier = undefined
-    } else if (earlier === undefined) show(context, line, filter)
+    } else if (earlier === undefined) show(context, table, line, filter)
     else {
       const entry = readEntry(line)
       if (entry === undefined || !isWanted(entry, filter)) continue
@@ -69,26 +80,29 @@ function filterOf({ options }: CommandContext): RequestFilter {
   return { id, project, route, method, status, reason }
 }
 
-function show({ json, print }: CommandContext, line: string, filter: RequestFilter): void {
+function show(
+  { json, print }: CommandContext,
+  table: Table,
+  line: string,
+  filter: RequestFilter,
+): void {
   const entry = readEntry(line)
   if (entry === undefined || !isWanted(entry, filter)) return
-  print(json ? JSON.stringify(entry) : entryLine(entry))
+  if (json) print(JSON.stringify(entry))
+  else table.row(cellsOf(entry).map(printable))
 }
 
-function entryLine(entry: RequestEntry): string {
-  const { time, status, method, route, duration_ms, reason, request_id, project_id } = entry
-  const { left_out } = entry
+function cellsOf(entry: RequestEntry): string[] {
+  const { time, status, method, route, duration_ms, reason = '', request_id, project_id } = entry
+  const more = entry.left_out === undefined ? '' : `and ${entry.left_out} more`
   return [
     time,
     String(status),
-    method.padEnd(4),
-    route.padEnd(32),
-    `${duration_ms ?? '-'} ms`.padStart(9),
+    method,
+    route,
+    `${duration_ms ?? '-'} ms`,
     request_id,
-    `project ${project_id ?? '-'}`,
-    ...(reason === undefined ? [] : [reason]),
-    ...(left_out === undefined ? [] : [`and ${left_out} more`]),
+    project_id ?? '-',
+    `${reason}  ${more}`,
   ]
-    .map((text) => (text.startsWith(' ') || text.endsWith(' ') ? text : printable(text)))
-    .join('  ')
 }

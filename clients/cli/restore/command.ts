@@ -41,7 +41,7 @@ async function check(context: CommandContext): Promise<void> {
 }
 
 /** Imports the modules on demand, so that all other commands start without them. */
-async function checkRestored({ env }: CommandContext) {
+async function checkRestored({ env, progress }: CommandContext) {
   const [
     { readSettings, SettingsError },
     { createLogger },
@@ -66,7 +66,10 @@ async function checkRestored({ env }: CommandContext) {
     try {
       const newest = sql('newest_transfer', 'select max(post_time) as "newestTime" from transfer')
       const row = await db.row<{ newestTime: Date | null }>(newest, [])
-      const { findings, transfersChecked } = await checkLedger(db)
+      const bar = progress('checks')
+      const { findings, transfersChecked } = await checkLedger(db, (done, all) =>
+        bar.update(done, done / all),
+      ).finally(() => bar.stop())
       return { findings, transfers: transfersChecked, newestTime: row?.newestTime ?? null }
     } finally {
       await db.close()
@@ -77,7 +80,7 @@ async function checkRestored({ env }: CommandContext) {
 }
 
 async function drill(context: CommandContext): Promise<void> {
-  const { options, env, print, stopping } = context
+  const { options, env, json, print, stopping } = context
   const file = options['cluster']
   if (file === undefined) throw new UsageError('restore drill: --cluster is required')
   const wanted = JSON.parse(fs.readFileSync(file, 'utf8')) as DatabaseCluster
@@ -86,7 +89,7 @@ async function drill(context: CommandContext): Promise<void> {
   // What an interrupted drill may have left has the files of an older backup.
   await api.remove(name, stopping)
   await api.create(wanted)
-  print(`restoring to ${name}`)
+  print(json ? JSON.stringify({ restoring_to: name }) : `restoring to ${name}`)
   try {
     await api.ready(name, AbortSignal.any([stopping, AbortSignal.timeout(readyWithinMs)]))
     await check(context)

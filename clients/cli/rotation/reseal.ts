@@ -6,7 +6,7 @@ import {
   type ResealPageResponse,
 } from '#gen/payweave/accounts/v1/key_administration_pb.js'
 import type { CommandContext } from '../command.ts'
-import { wholeNumber } from '../deliveries.ts'
+import { wholeNumber } from '../parser/whole-number.ts'
 import { type KeyWork, waitForReaders, withKeys } from './work.ts'
 
 const name = 'accounts/seal.key'
@@ -65,19 +65,28 @@ async function pass(
   const all = { checked: 0, sealed: 0, left: 0, unopened: [] as string[] }
   let printedMs = startedMs
   let pageToken = ''
-  do {
-    if (context.stopping.aborted) throw new Error('interrupted: run it again to continue')
-    const page = await withRetry(context, () => services.reseal({ pageToken, keyId, checkOnly }))
-    add(all, page)
-    pageToken = page.nextPageToken
-    const nowMs = performance.now()
-    if (nowMs - printedMs >= reportEachMs || pageToken === '') {
-      printProgress(context, { ...all, checkOnly, total, elapsedS: (nowMs - startedMs) / 1_000 })
-      printedMs = nowMs
-    }
-    const aheadMs = (all.sealed / rate) * 1_000 - (nowMs - startedMs)
-    if (aheadMs > 0 && pageToken !== '') await pause(context, aheadMs)
-  } while (pageToken !== '')
+  const progress = context.progress(checkOnly ? 'checked' : 'resealed')
+  try {
+    do {
+      if (context.stopping.aborted) throw new Error('interrupted: run it again to continue')
+      const page = await withRetry(context, () => services.reseal({ pageToken, keyId, checkOnly }))
+      add(all, page)
+      pageToken = page.nextPageToken
+      const nowMs = performance.now()
+      if (checkOnly) progress.update(all.checked)
+      else progress.update(all.sealed, total === undefined ? undefined : all.sealed / total)
+      const isDue = !progress.isShown && nowMs - printedMs >= reportEachMs
+      if (isDue || pageToken === '') {
+        progress.stop()
+        printProgress(context, { ...all, checkOnly, total, elapsedS: (nowMs - startedMs) / 1_000 })
+        printedMs = nowMs
+      }
+      const aheadMs = (all.sealed / rate) * 1_000 - (nowMs - startedMs)
+      if (aheadMs > 0 && pageToken !== '') await pause(context, aheadMs)
+    } while (pageToken !== '')
+  } finally {
+    progress.stop()
+  }
   return all
 }
 

@@ -12,7 +12,7 @@ import {
 import { keyFileNames } from '../../../deploy/bootstrap/lasting-secrets.ts'
 import { openVault, type Vault } from '../../../deploy/bootstrap/vault.ts'
 import type { CommandContext } from '../command.ts'
-import { wholeNumber } from '../deliveries.ts'
+import { wholeNumber } from '../parser/whole-number.ts'
 import { UsageError } from '../usage-error.ts'
 import { changeVault } from '../vault-change.ts'
 import { type KeyServices, keyServices } from './services.ts'

@@ -5,7 +5,9 @@ import { curlLine, masked } from '../api/masked.ts'
 import { receiverAt } from '../api/receiver.ts'
 import { keyOptions, readTarget, targetOptions } from '../api/target.ts'
 import type { Command, CommandContext } from '../command.ts'
-import { wholeNumber } from '../deliveries.ts'
+import { printable } from '../output/print.ts'
+import { type ListShape, printList } from '../output/table.ts'
+import { wholeNumber } from '../parser/whole-number.ts'
 import { UsageError } from '../usage-error.ts'
 import { accessTriggers } from './access-triggers.ts'
 import { accountTriggers } from './account-triggers.ts'
@@ -43,17 +45,10 @@ export const triggerCommand: Command = {
 async function trigger(context: CommandContext): Promise<number> {
   const { options, operands, flags, json, print } = context
   if (flags.has('list')) {
-    const width = Math.max(...triggers.map(({ name }) => name.length))
-    for (const { name, summary } of triggers) {
-      print(json ? JSON.stringify({ outcome: name, summary }) : `${name.padEnd(width)}  ${summary}`)
-    }
+    await printList(context, triggerShape, [[...triggers]])
     return 0
   }
-  const [name, ...more] = operands
-  const row = triggers.find((one) => one.name === name)
-  if (row === undefined || more.length > 0) {
-    throw new UsageError('pass one outcome; --list shows them')
-  }
+  const row = triggerNamed(operands)
   const target = readTarget(options, context.env)
   if (target.readOnly)
     throw new UsageError('outcomes exist only in a sandbox; this is a production key')
@@ -71,6 +66,28 @@ async function trigger(context: CommandContext): Promise<number> {
   if (json) print(JSON.stringify({ outcome: row.name, facts }))
   else print(`\n${row.name}\n${JSON.stringify(facts, null, 2)}`)
   return 0
+}
+
+const triggerShape: ListShape<Trigger> = {
+  headings: ['OUTCOME', 'WHAT HAPPENS'],
+  cells: ({ name, summary }) => [name, summary],
+  json: ({ name, summary }) => JSON.stringify({ outcome: name, summary }),
+  none: 'no outcomes',
+}
+
+function triggerNamed([name, ...more]: string[]): Trigger {
+  if (name === undefined || more.length > 0) {
+    throw new UsageError('pass one outcome; --list shows them')
+  }
+  const row = triggers.find((one) => one.name === name)
+  if (row !== undefined) return row
+  const [subject = ''] = name.split('.')
+  const near = triggers.filter((one) => one.name.startsWith(`${subject}.`))
+  const hint =
+    near.length === 0
+      ? '--list shows all'
+      : `${subject} has ${near.map((one) => one.name).join(', ')}`
+  throw new UsageError(`there is no outcome ${printable(name)}; ${hint}`)
 }
 
 function missing(option: string): never {

@@ -1,15 +1,17 @@
 // The commands on payments against the running system, with the keys of a merchant alone.
 import { describe, expect, it } from 'vitest'
 import { runHere } from '../../support/command-line.ts'
-import { detailsOf, merchant, order, payer, sharedMesh } from '../harness.ts'
+import { eventually } from '../../support/eventually.ts'
+import { detailsOf, merchant, order, payer, receiver, sharedMesh } from '../harness.ts'
 
 const mesh = sharedMesh()
 const { base_url, projects } = mesh.sandbox
 const { subscription_key, api_key } = projects.demo
 const shop = merchant(mesh)
 
-/** Runs a command of `payments` without a data folder: an address and two keys are enough. */
-const payments = (...words: string[]) => runHere('/nowhere', 'payments', ...words, ...credentials)
+/** Runs a command without a data folder: an address and two keys are enough. */
+const withKeys = (...words: string[]) => runHere('/nowhere', ...words, ...credentials)
+const payments = (...words: string[]) => withKeys('payments', ...words)
 const address = ['--base-url', base_url, '--subscription-key', subscription_key]
 const credentials = [...address, '--api-key', api_key]
 
@@ -56,6 +58,50 @@ describe('the commands on payments', { concurrent: true }, () => {
     const late = await payments('cancel', paid.id)
     expect(late.code).toBe(1)
     expect(late.err).toMatch(/^payweave: PAYMENT_NOT_CANCELLABLE: /)
+  })
+
+  it('payweave deliveries lists, shows and sends again the pushes of the merchant, and of no other', async () => {
+    const inbox = receiver(mesh)
+    const { id } = await shop.create(order({ urls: inbox.urls }))
+    const mine = ['deliveries', 'list', '--subject', id]
+    const delivered = await eventually(async () => {
+      const found = rows((await withKeys(...mine, '--state', 'delivered', '--json')).out)
+      return found.length > 0 ? found : undefined
+    })
+    const [{ delivery_id: push = '' } = {}] = delivered as { delivery_id?: string }[]
+    const { code, out } = await withKeys(...mine)
+    expect(code).toBe(0)
+    const [heading = '', row = ''] = out.split('\n')
+    expect(heading.split(/ {2,}/)).toEqual(
+      'CREATED DELIVERY EVENT STATUS ATTEMPTS RECEIVER'.split(' '),
+    )
+    expect(row).toContain(push)
+    const shown = await withKeys('deliveries', 'show', push)
+    expect(shown.out).toContain(`payment   ${id}`)
+    expect(shown.out).toContain(`"transaction_id"`)
+    const again = rows((await withKeys('deliveries', 'replay', push, '--json')).out)
+    expect(again).toMatchObject([{ delivery_id: push }])
+    const all = await withKeys('deliveries', 'replay', '--subject', id, '--state', 'delivered')
+    expect(all).toMatchObject({ code: 0, out: expect.stringMatching(/^sent again \d+\n$/) })
+    await eventually(async () => {
+      const attempts = rows((await withKeys(...mine, '--json')).out).map((one) => one['attempts'])
+      expect(attempts.every((count) => Number(count) >= 2)).toBe(true)
+    })
+
+    const { other } = projects
+    const foreign = ['--subscription-key', other.subscription_key, '--api-key', other.api_key]
+    const away = await runHere(
+      '/nowhere',
+      'deliveries',
+      'show',
+      push,
+      '--base-url',
+      base_url,
+      ...foreign,
+    )
+    expect([away.code, away.err]).toEqual([1, expect.stringContaining('DELIVERY_NOT_FOUND')])
+    const wrong = await withKeys('deliveries', 'list', '--kind', 'notify')
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('--event-type')])
   })
 
   it('payweave payments refuses an unknown payment, a wrong filter and a missing key, and prints no key', async () => {

@@ -2,7 +2,7 @@
 
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import type { Command, CommandContext } from '../../../clients/cli/command.ts'
-import { wholeNumber } from '../../../clients/cli/deliveries.ts'
+import { wholeNumber } from '../../../clients/cli/parser/whole-number.ts'
 import { UsageError } from '../../../clients/cli/usage-error.ts'
 import { byPattern } from '../checks.ts'
 import { showResult } from '../command.ts'

@@ -22,15 +22,22 @@ export type CheckResult = { findings: Finding[]; transfersChecked: bigint; check
 /** How often the ledger is checked without anybody asking. */
 const checkEveryMs = 300_000
 
-/** Looks for everything that breaks L1 to L6, at most 100 findings a rule. */
-export async function checkLedger(db: Queryable): Promise<CheckResult> {
+/**
+ * Looks for everything that breaks L1 to L6, at most 100 findings a rule. `onProgress` learns after each statement how
+ * many of all have run.
+ */
+export async function checkLedger(
+  db: Queryable,
+  onProgress?: (done: number, all: number) => void,
+): Promise<CheckResult> {
   const { transfers, checkTime } = await readExtent(db)
   const findings: Finding[] = []
-  for (const check of ruleChecks) {
+  for (const [index, check] of ruleChecks.entries()) {
     const known = findings.filter(({ rule }) => rule === check.rule).length
     const broken = await findBroken(db, check)
     const listed = broken.slice(0, maxFindings - known)
     findings.push(...listed.map((description) => ({ rule: check.rule, description })))
+    onProgress?.(index + 1, ruleChecks.length)
   }
   return { findings, transfersChecked: transfers, checkTime }
 }

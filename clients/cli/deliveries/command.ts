@@ -1,9 +1,10 @@
 // The commands that show, repeat and stop deliveries.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { isUuid } from '#core/identity/id.ts'
 import {
+  type Delivery,
   DeliveryKind,
   DeliverySchema,
   DeliveryService,
@@ -16,18 +17,24 @@ import {
   EndpointService,
 } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import {
+  type ReplayJob,
   ReplayJobSchema,
   ReplayJobState,
   ReplayService,
 } from '#gen/payweave/delivery/v1/replay_pb.js'
-import { type Command, type CommandContext, connectionOptions } from './command.ts'
-import { type Connection, connect } from './connection.ts'
-import { deliveryLine, deliveryLines, jobLine, jsonLine, time, valueOf, wordOf } from './print.ts'
-import { UsageError } from './usage-error.ts'
+import { hasMerchantKeys, merchantKeyOptions } from '../api/merchant.ts'
+import { type Command, type CommandContext, connectionOptions } from '../command.ts'
+import { type Connection, connect } from '../connection.ts'
+import { deliveryLines, jobLine, jsonLine, time, valueOf, wordOf } from '../output/print.ts'
+import { type ListShape, pagesOf, printList } from '../output/table.ts'
+import { wholeNumber } from '../parser/whole-number.ts'
+import { UsageError } from '../usage-error.ts'
+import { listOwn, ownFilterOptions, replayOwn, showOwn } from './merchant.ts'
 
-const maxPageSize = 200
 const lookAgainMs = 500
 
+/** Options of the commands that work with the keys of a merchant too. */
+const eitherOptions = { ...connectionOptions, ...merchantKeyOptions } as const
 const filterOptions = {
   kind: 'notify, callback or onboarding',
   state: 'pending, sending, delivered, exhausted, gone, blocked or cancelled',
@@ -40,19 +47,20 @@ export const deliveryCommands: Command[] = [
     operands: '',
     summary: 'Lists deliveries, newest first.',
     options: {
-      ...connectionOptions,
+      ...eitherOptions,
       ...filterOptions,
+      ...ownFilterOptions,
       subject: 'id of the payment request or account',
       limit: 'maximum number (50)',
     },
-    run: (context) => withConnection(context, list),
+    run: (context) => byEither(context, listOwn, list),
   },
   {
     name: 'deliveries show',
     operands: '<id>',
     summary: 'Shows a delivery with its attempts.',
-    options: connectionOptions,
-    run: (context) => withConnection(context, show),
+    options: eitherOptions,
+    run: (context) => byEither(context, showOwn, show),
   },
   {
     name: 'deliveries replay',
@@ -60,14 +68,17 @@ export const deliveryCommands: Command[] = [
     summary:
       'Replays one delivery, or all that match a filter; without --state, exhausted and blocked ones.',
     options: {
-      ...connectionOptions,
+      ...eitherOptions,
       ...filterOptions,
+      ...ownFilterOptions,
       from: 'created at this time or later, ISO 8601',
       to: 'created before this time, ISO 8601',
+      subject: 'with merchant keys: id of the payment request',
       rate: 'deliveries per second (50)',
       key: 'idempotency key: a repeat with the same key returns the same replay',
     },
-    run: (context) => withConnection(context, context.operands.length > 0 ? replayOne : replayMany),
+    run: (context) =>
+      byEither(context, replayOwn, context.operands.length > 0 ? replayOne : replayMany),
   },
   {
     name: 'deliveries cancel',
@@ -86,6 +97,19 @@ export const deliveryCommands: Command[] = [
   },
 ]
 
+/** Works by the public API with the keys of a merchant, else by the RPCs. */
+async function byEither(
+  context: CommandContext,
+  own: (context: CommandContext) => Promise<void>,
+  work: Work,
+): Promise<void> {
+  if (hasMerchantKeys(context)) return await own(context)
+  const { options } = context
+  const wrong = Object.keys(ownFilterOptions).find((name) => options[name] !== undefined)
+  if (wrong !== undefined) throw new UsageError(`--${wrong} needs the keys of a merchant`)
+  return await withConnection(context, work)
+}
+
 type Work = (context: CommandContext, connection: Connection, projectId: string) => Promise<void>
 
 /**
@@ -101,8 +125,22 @@ export async function withConnection(context: CommandContext, work: Work): Promi
   }
 }
 
+const deliveryShape: ListShape<Delivery> = {
+  headings: ['CREATED', 'DELIVERY', 'KIND', 'STATE', 'ATTEMPTS', 'RECEIVER'],
+  cells: (delivery) => [
+    time(delivery.createTime),
+    delivery.deliveryId,
+    wordOf(DeliveryKind, delivery.kind),
+    wordOf(DeliveryState, delivery.state),
+    String(delivery.attemptCount),
+    delivery.origin,
+  ],
+  json: (delivery) => jsonLine(DeliverySchema, delivery),
+  none: 'no deliveries',
+}
+
 async function list(context: CommandContext, connection: Connection, projectId: string) {
-  const { options, json, print } = context
+  const { options } = context
   const deliveries = connection.client(DeliveryService)
   const filter = {
     projectId,
@@ -110,17 +148,12 @@ async function list(context: CommandContext, connection: Connection, projectId: 
     state: valueOf(DeliveryState, options['state'], 'state'),
     subjectId: options['subject'] ?? '',
   }
-  let left = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
-  let pageToken = ''
-  do {
-    const pageSize = Math.min(left, maxPageSize)
+  const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
+  const pages = pagesOf(limit, async (pageSize, pageToken) => {
     const page = await deliveries.listDeliveries({ ...filter, pageSize, pageToken })
-    for (const delivery of page.deliveries) {
-      print(json ? jsonLine(DeliverySchema, delivery) : deliveryLine(delivery))
-    }
-    left -= page.deliveries.length
-    pageToken = page.nextPageToken
-  } while (pageToken !== '' && left > 0)
+    return { items: page.deliveries, nextPageToken: page.nextPageToken }
+  })
+  await printList(context, deliveryShape, pages)
 }
 
 async function show(context: CommandContext, connection: Connection, projectId: string) {
@@ -135,7 +168,7 @@ async function show(context: CommandContext, connection: Connection, projectId: 
 
 async function replayOne(context: CommandContext, connection: Connection, projectId: string) {
   const deliveryId = oneId(context)
-  for (const option of ['kind', 'state', 'from', 'to', 'rate']) {
+  for (const option of ['kind', 'state', 'from', 'to', 'rate', 'subject']) {
     if (context.options[option] !== undefined) {
       throw new UsageError(`--${option} selects many deliveries and cannot be combined with <id>`)
     }
@@ -146,10 +179,13 @@ async function replayOne(context: CommandContext, connection: Connection, projec
     .client(DeliveryService)
     .replayDelivery({ projectId, deliveryId, requestId })
   if (delivery === undefined) return
-  context.print(context.json ? jsonLine(DeliverySchema, delivery) : deliveryLine(delivery))
+  await printList(context, deliveryShape, [[delivery]])
 }
 
 async function replayMany(context: CommandContext, connection: Connection, projectId: string) {
+  if (context.options['subject'] !== undefined) {
+    throw new UsageError('--subject needs the keys of a merchant')
+  }
   const { options, json, print, stopping } = context
   const replays = connection.client(ReplayService)
   const created = await replays.createReplayJob({
@@ -166,14 +202,27 @@ async function replayMany(context: CommandContext, connection: Connection, proje
   let { job } = created
   const jobId = job?.jobId ?? ''
   if (!json) context.warn(`replay ${jobId} runs; Ctrl-C cancels it`)
+  const progress = context.progress('made due')
   while (job?.state === ReplayJobState.RUNNING) {
     if (stopping.aborted) ({ job } = await replays.cancelReplayJob({ projectId, jobId }))
     else {
       await delay(lookAgainMs, undefined, { signal: stopping }).catch(() => undefined)
       ;({ job } = await replays.getReplayJob({ projectId, jobId }))
+      if (job !== undefined) progress.update(Number(job.replayedCount), shareOf(job))
     }
   }
+  progress.stop()
   if (job !== undefined) print(json ? jsonLine(ReplayJobSchema, job) : jobLine(job))
+}
+
+function msOf(at: Timestamp | undefined): number {
+  return at === undefined ? 0 : timestampDate(at).getTime()
+}
+
+/** How much of the time between its bounds a job has gone through. */
+function shareOf({ filter, cursorTime, createTime }: ReplayJob): number {
+  const [from, to] = [msOf(filter?.fromTime), msOf(filter?.toTime ?? createTime)]
+  return to <= from ? 0 : (msOf(cursorTime) - from) / (to - from)
 }
 
 async function cancel(context: CommandContext, connection: Connection, projectId: string) {
@@ -182,30 +231,32 @@ async function cancel(context: CommandContext, connection: Connection, projectId
     .client(DeliveryService)
     .cancelDelivery({ projectId, deliveryId })
   if (delivery === undefined) return
-  context.print(context.json ? jsonLine(DeliverySchema, delivery) : deliveryLine(delivery))
+  await printList(context, deliveryShape, [[delivery]])
 }
 
-async function lanes({ json, print }: CommandContext, connection: Connection, projectId: string) {
-  const endpoints = connection.client(EndpointService)
-  let pageToken = ''
-  do {
-    const page = await endpoints.listEndpoints({ projectId, pageSize: maxPageSize, pageToken })
-    for (const lane of page.endpoints) print(json ? jsonLine(EndpointSchema, lane) : laneLine(lane))
-    pageToken = page.nextPageToken
-  } while (pageToken !== '')
-}
-
-function laneLine(lane: Endpoint): string {
-  const kind = lane.kind === DeliveryKind.UNSPECIFIED ? 'any' : wordOf(DeliveryKind, lane.kind)
-  const openUntil = lane.openUntilTime === undefined ? '' : ` until ${time(lane.openUntilTime)}`
-  return [
+const laneShape: ListShape<Endpoint> = {
+  headings: ['RECEIVER', 'KIND', 'SENDING', 'LIMIT', 'WAITING', 'OLDEST DUE', 'BREAKER', 'UNTIL'],
+  cells: (lane) => [
     lane.origin,
-    kind.padEnd(10),
-    `${lane.sendingCount} of ${lane.limitNow} sending`,
-    `${lane.pendingCount} waiting`,
-    `oldest due ${time(lane.oldestDueTime)}`,
-    `breaker ${wordOf(BreakerState, lane.breaker)}${openUntil}`,
-  ].join('  ')
+    lane.kind === DeliveryKind.UNSPECIFIED ? 'any' : wordOf(DeliveryKind, lane.kind),
+    String(lane.sendingCount),
+    String(lane.limitNow),
+    String(lane.pendingCount),
+    time(lane.oldestDueTime),
+    wordOf(BreakerState, lane.breaker),
+    lane.openUntilTime === undefined ? '' : time(lane.openUntilTime),
+  ],
+  json: (lane) => jsonLine(EndpointSchema, lane),
+  none: 'no lanes',
+}
+
+async function lanes(context: CommandContext, connection: Connection, projectId: string) {
+  const endpoints = connection.client(EndpointService)
+  const pages = pagesOf(Infinity, async (pageSize, pageToken) => {
+    const page = await endpoints.listEndpoints({ projectId, pageSize, pageToken })
+    return { items: page.endpoints, nextPageToken: page.nextPageToken }
+  })
+  await printList(context, laneShape, pages)
 }
 
 function oneId({ operands }: CommandContext): string {
@@ -225,13 +276,4 @@ function timeOption<N extends string>(
   if (Number.isNaN(atMs))
     throw new UsageError(`--${option} must be a time like 2026-03-01T10:00:00Z`)
   return { [field]: timestampFromDate(new Date(atMs)) } as Partial<Record<N, Timestamp>>
-}
-
-/**
- * Reads an option that is a whole number from 1 to `most`. Throws a UsageError that names the option for anything else.
- */
-export function wholeNumber(text: string, option: string, most: number): number {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : 0
-  if (value >= 1 && value <= most) return value
-  throw new UsageError(`--${option} must be a whole number from 1 to ${most}`)
 }

@@ -5,12 +5,11 @@ import {
   type Attempt,
   AttemptOutcome,
   type Delivery,
-  type DeliveryChange,
   DeliveryKind,
   DeliveryState,
 } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { type ReplayJob, ReplayJobState } from '#gen/payweave/delivery/v1/replay_pb.js'
-import { UsageError } from './usage-error.ts'
+import { UsageError } from '../usage-error.ts'
 
 /** The name of an enum value in lower case: `delivered` for `DELIVERED`. */
 export function wordOf(words: Record<number, string>, value: number): string {
@@ -43,18 +42,6 @@ export function time(timestamp: Timestamp | undefined): string {
   return timestamp === undefined ? '-' : timestampDate(timestamp).toISOString()
 }
 
-/** A delivery in one line. */
-export function deliveryLine(delivery: Delivery): string {
-  return [
-    time(delivery.createTime),
-    delivery.deliveryId,
-    wordOf(DeliveryKind, delivery.kind).padEnd(10),
-    wordOf(DeliveryState, delivery.state).padEnd(9),
-    `attempts ${delivery.attemptCount}`,
-    delivery.origin,
-  ].join('  ')
-}
-
 /** A delivery with its attempts. */
 export function deliveryLines(delivery: Delivery): string[] {
   return [
@@ -84,7 +71,8 @@ function known(name: string, value: number | undefined, unit: string): string[] 
   return value === undefined ? [] : [`${name} ${value} ${unit}`]
 }
 
-function attemptResult(attempt: Attempt): string {
+/** How an attempt ended, in words. */
+export function attemptResult(attempt: Attempt): string {
   return [
     wordOf(AttemptOutcome, attempt.outcome),
     ...(attempt.status === 0 ? [] : [`HTTP ${attempt.status}`]),
@@ -93,19 +81,6 @@ function attemptResult(attempt: Attempt): string {
     ...known('first byte', attempt.firstByteMs, 'ms'),
     ...known('Retry-After', attempt.retryAfterS, 's'),
     ...(attempt.peerAddress === '' ? [] : [`from ${attempt.peerAddress}`]),
-  ].join('  ')
-}
-
-/** An attempt that has just ended, in one line. */
-export function changeLine({ attempt, ...change }: DeliveryChange): string {
-  return [
-    time(attempt?.startTime),
-    change.deliveryId,
-    wordOf(DeliveryKind, change.kind).padEnd(10),
-    wordOf(DeliveryState, change.state).padEnd(9),
-    change.origin,
-    `#${attempt?.number ?? 0}`,
-    attempt === undefined ? '' : attemptResult(attempt),
   ].join('  ')
 }
 
@@ -118,19 +93,4 @@ export function jobLine(job: ReplayJob): string {
 /** Text from outside in one line, without the control characters by which it could steer a terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/\s+/g, ' ').replaceAll(/\p{C}/gu, '?').trim()
-}
-
-/** Rows below their headings, in columns; `none` where there are no rows. */
-export function table(headings: string[], rows: string[][], none: string): string[] {
-  if (rows.length === 0) return [none]
-  const all = [headings, ...rows]
-  const widths = headings.map((_, column) =>
-    Math.max(...all.map((row) => row[column]?.length ?? 0)),
-  )
-  return all.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
 }

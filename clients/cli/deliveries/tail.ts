@@ -2,15 +2,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '#core/errors/errors.ts'
 import {
+  type DeliveryChange,
   DeliveryChangeSchema,
   DeliveryKind,
   DeliveryService,
+  DeliveryState,
   type TailDeliveriesResponse,
 } from '#gen/payweave/delivery/v1/delivery_pb.js'
-import { type Command, type CommandContext, connectionOptions } from './command.ts'
-import type { Connection } from './connection.ts'
-import { wholeNumber, withConnection } from './deliveries.ts'
-import { changeLine, jsonLine, valueOf } from './print.ts'
+import { type Command, type CommandContext, connectionOptions } from '../command.ts'
+import type { Connection } from '../connection.ts'
+import { attemptResult, jsonLine, time, valueOf, wordOf } from '../output/print.ts'
+import { openTable, type Table } from '../output/table.ts'
+import { wholeNumber } from '../parser/whole-number.ts'
+import { withConnection } from './command.ts'
 
 const maxS = 86_400
 const reconnectMs = 1_000
@@ -33,6 +37,16 @@ async function tail(context: CommandContext, connection: Connection, projectId: 
   const kind = valueOf(DeliveryKind, options['kind'], 'kind')
   const timeoutS = options['for'] === undefined ? maxS : wholeNumber(options['for'], 'for', maxS)
   const client = connection.client(DeliveryService)
+  // As wide as what comes: a row is printed before the next one is known.
+  const table = openTable(context, [
+    'TIME'.padEnd(24),
+    'DELIVERY'.padEnd(36),
+    'KIND'.padEnd(10),
+    'STATE'.padEnd(9),
+    'RECEIVER',
+    'ATTEMPT',
+    'OUTCOME',
+  ])
   let connected = false
   for (;;) {
     try {
@@ -40,7 +54,7 @@ async function tail(context: CommandContext, connection: Connection, projectId: 
       for await (const item of client.tailDeliveries({ projectId, kind }, call)) {
         if (!connected) warn('tailing')
         connected = true
-        show(context, item)
+        show(context, table, item)
       }
     } catch (error) {
       if (!stopping.aborted && !isPassing(error, connected)) throw error
@@ -57,9 +71,14 @@ function isPassing(error: unknown, connected: boolean): boolean {
   return error.reason === 'TIMEOUT' || (connected && error.reason === 'SERVICE_UNAVAILABLE')
 }
 
-function show({ json, print, warn }: CommandContext, { event }: TailDeliveriesResponse): void {
+function show(
+  { json, print, warn }: CommandContext,
+  table: Table,
+  { event }: TailDeliveriesResponse,
+): void {
   if (event.case === 'change') {
-    print(json ? jsonLine(DeliveryChangeSchema, event.value) : changeLine(event.value))
+    if (json) print(jsonLine(DeliveryChangeSchema, event.value))
+    else table.row(cellsOf(event.value))
   }
   if (event.case === 'gap') {
     const { droppedCount } = event.value
@@ -67,4 +86,16 @@ function show({ json, print, warn }: CommandContext, { event }: TailDeliveriesRe
     warn(`${many} are missing here`)
     if (json) print(`{"gap":${droppedCount}}`)
   }
+}
+
+function cellsOf({ attempt, ...change }: DeliveryChange): string[] {
+  return [
+    time(attempt?.startTime),
+    change.deliveryId,
+    wordOf(DeliveryKind, change.kind),
+    wordOf(DeliveryState, change.state),
+    change.origin,
+    String(attempt?.number ?? 0),
+    attempt === undefined ? '' : attemptResult(attempt),
+  ]
 }
