@@ -1,4 +1,5 @@
 // Statements that make deliveries due again whose worker is gone, and lanes ready that were left. They wait for no receiver.
+import { byKey } from '#platform/db/by-key.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Claimed } from '../domain/delivery.ts'
 import { leaseTokensOf } from '../domain/lease-token.ts'
@@ -90,7 +91,7 @@ const putBackStatement = sql(
        state = 'pending', attempts = attempts - 1, attempt_started_at = null,
        next_attempt_at = date_trunc('milliseconds', clock_now()), lease_token = null, lease_until = null
      from unnest((select $1::uuid[]), $2::uuid[]) as u(delivery_id, lease_token)
-     where delivery.delivery_id = u.delivery_id and delivery.state = 'sending'
+     where ${byKey('delivery.delivery_id', 'u.delivery_id')} and delivery.state = 'sending'
        and delivery.lease_token = u.lease_token
      returning delivery.endpoint_id
    ), held as (

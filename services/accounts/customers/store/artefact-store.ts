@@ -1,5 +1,6 @@
 // Statements on artefacts and their encrypted chunks.
 
+import { byKey } from '#platform/db/by-key.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { ListedArtefact } from '../domain/account.ts'
 
@@ -46,7 +47,7 @@ const attachStatement = sql(
   'artefact_attach',
   `update artefact set review_id = $1, size_bytes = w.size_bytes, chunk_count = w.chunk_count
    from unnest($2::uuid[], $3::bigint[], $4::int[]) as w(artefact_id, size_bytes, chunk_count)
-   where artefact.artefact_id = w.artefact_id and artefact.review_id is null`,
+   where ${byKey('artefact.artefact_id', 'w.artefact_id')} and artefact.review_id is null`,
 )
 
 /** Gives whole artefacts to their review. */
