@@ -30,6 +30,12 @@ export type Fault =
   | 'accepted unseen'
   /** 500 PAYEE_NOT_FOUND, though it may have been accepted before. */
   | 'refused'
+  /** 500 NOT_ENOUGH_FUNDS. */
+  | 'no funds'
+  /** 400 with a code about our configuration. */
+  | 'malformed'
+  /** Accepted, and then FAILED with NOT_ENOUGH_FUNDS. */
+  | 'fails without funds'
 
 type Schema = Record<string, unknown>
 type Operation = {
@@ -107,7 +113,7 @@ export async function startMomo() {
   function settle(one: Stored): void {
     const isDebit = 'payer' in one.order
     const party = one.order[isDebit ? 'payer' : 'payee'] as { partyId: string }
-    const reason = outcomes[isDebit ? 'requesttopay' : 'transfer']?.[party.partyId]
+    const reason = one.reason ?? outcomes[isDebit ? 'requesttopay' : 'transfer']?.[party.partyId]
     one.status = reason === undefined ? 'SUCCESSFUL' : 'FAILED'
     if (reason !== undefined) one.reason = reason
     callBack(one)
@@ -125,10 +131,13 @@ export async function startMomo() {
       tokens.clear()
       return { status: 401, body: { statusCode: 401, message: 'Unauthorized' } }
     }
+    if (fault === 'no funds') return error(500, 'NOT_ENOUGH_FUNDS')
+    if (fault === 'malformed') return error(400, 'INVALID_CALLBACK_URL_HOST')
     if (stored.has(reference)) return error(409, 'RESOURCE_ALREADY_EXIST')
     if (order.currency !== 'EUR') return error(500, 'INVALID_CURRENCY')
     const unseen = fault === 'accepted unseen' ? 2 : 0
     const one: Stored = { order, callbackUrl, status: 'PENDING', unseen }
+    if (fault === 'fails without funds') one.reason = 'NOT_ENOUGH_FUNDS'
     stored.set(reference, one)
     if (fault !== 'undecided') setTimeout(() => settle(one), 20)
     return fault?.startsWith('accepted') === true ? 'cut' : { status: 202 }

@@ -166,20 +166,40 @@ it('another currency than that of the account is refused, and MTN is not called'
     expect([...momo.sentOf(attemptId), ...momo.sentOf(payoutId)]).toEqual([])
   }))
 
-it('a payout is sent once though MTN accepts it without an answer, and fails when our account is empty', () =>
+/** Creates a payout whose calls MTN answers as planned, and waits for its report. */
+async function payOut(world: World, number: string, outcome: string, ...faults: Fault[]) {
+  const payoutId = newReference(world)
+  momo.plan(payoutId, ...faults)
+  const amount = { currency: 'EUR', minorUnits: 5n }
+  await world.payouts.createPayout({ payoutId, amount, mobileNumber: number })
+  await reported(world, payoutId, outcome)
+  return payoutId
+}
+
+it('a payout is sent once though MTN accepts it without an answer, and fails when there is no such receiver', () =>
   withWorld(async (world) => {
-    const amount = { currency: 'EUR', minorUnits: 5n }
-    const send = async (mobileNumber: string, outcome: string, ...faults: Fault[]) => {
-      const payoutId = newReference(world)
-      momo.plan(payoutId, ...faults)
-      await world.payouts.createPayout({ payoutId, amount, mobileNumber })
-      await reported(world, payoutId, outcome)
-      expect(momo.acceptedOf(payoutId)).toBe(1)
-    }
-    await Promise.all([
-      send(payer.mobile_number, 'COMPLETED', 'unavailable', 'accepted without answer'),
-      send('+46733123455', 'FAILED'),
+    const sent = await Promise.all([
+      payOut(world, payer.mobile_number, 'COMPLETED', 'unavailable', 'accepted without answer'),
+      payOut(world, '+46733123457', 'FAILED'),
     ])
+    for (const payoutId of sent) expect(momo.acceptedOf(payoutId)).toBe(1)
+  }))
+
+it('a payout waits for money in our account and for a corrected configuration, and a payer does not', () =>
+  withWorld(async (world) => {
+    const faults: Fault[] = ['no funds', 'malformed', 'fails without funds']
+    const payoutId = await payOut(world, payer.mobile_number, 'COMPLETED', ...faults)
+    // What has failed at MTN is asked for again by another reference.
+    const [first, ...references] = momo.sentOf(payoutId)
+    expect(references.map((one) => one === first)).toEqual([true, true, false])
+    for (const [fault, reason] of [
+      ['no funds', 'INSUFFICIENT_FUNDS'],
+      ['malformed', 'UNAVAILABLE'],
+    ] as const) {
+      const { chargeId, attemptId } = await pay(world, payer, fault)
+      expect((await reported(world, chargeId, 'REFUSED')).refusalReason).toBe(reason)
+      expect(momo.sentOf(attemptId)).toHaveLength(1)
+    }
   }))
 
 it('a request that MTN has accepted without an answer has not failed, though MTN then refuses it and does not know it yet', () =>

@@ -5,8 +5,8 @@ import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { refusalReasons } from '#core/payment/words.ts'
 import { createTokenCache } from '../ports/token.ts'
-import { permanentCodes, refusalOf, refusals } from './reasons.ts'
-import { isLost, nextStep, pauseMs, type RequestProgress } from './request.ts'
+import { isPermanent, permanentCodes, refusalOf, refusals } from './reasons.ts'
+import { isLost, nextStep, type Product, pauseMs, type RequestProgress } from './request.ts'
 import { msisdnOf, plainText } from './text.ts'
 
 type OpenApi = {
@@ -25,6 +25,16 @@ it('every code that MTN has published has a reason, and no other', () => {
   assert(property(string(), (code) => refusalReasons.includes(refusalOf(code))))
   expect(refusalOf('A_NEW_CODE')).toBe('declined')
   expect(refusalOf('constructor')).toBe('declined')
+})
+
+it('a code of MTN ends what cannot be accepted later; a disbursement waits for our account and configuration', () => {
+  const ends = (product: Product, status: number) => (code?: string) =>
+    isPermanent(product, status, code)
+  const codes = ['PAYEE_NOT_FOUND', 'NOT_ENOUGH_FUNDS', 'INVALID_CURRENCY', undefined]
+  expect(codes.map(ends('collection', 400))).toEqual([true, true, true, true])
+  expect(codes.map(ends('collection', 500))).toEqual([true, true, false, false])
+  expect(codes.map(ends('disbursement', 400))).toEqual([true, false, false, false])
+  expect(codes.map(ends('disbursement', 500))).toEqual([true, false, false, false])
 })
 
 const fresh: RequestProgress = {

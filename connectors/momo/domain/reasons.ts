@@ -1,5 +1,6 @@
 // What MTN's codes mean to a payer. Pure. Codes: https://momodeveloper.mtn.com/api-documentation/common-error and /testing.
 import type { RefusalReason } from '#core/payment/words.ts'
+import type { Product } from './request.ts'
 
 /**
  * Codes of a failed request, and why the attempt was refused. Codes about us, the payee, or about our configuration are
@@ -35,10 +36,7 @@ export function refusalOf(code: string): RefusalReason {
   return (Object.hasOwn(refusals, code) ? refusals[code] : undefined) ?? 'declined'
 }
 
-/**
- * Codes with which MTN refuses a request permanently, with any HTTP status. After any other code the same
- * request is sent again, since it may be accepted later: when MTN is up, or an operator has corrected our configuration.
- */
+/** Codes with which MTN refuses a request permanently, with any HTTP status. */
 export const permanentCodes: ReadonlySet<string> = new Set([
   'REQUEST_REJECTED',
   'PAYER_NOT_FOUND',
@@ -48,3 +46,20 @@ export const permanentCodes: ReadonlySet<string> = new Set([
   'PAYEE_NOT_ALLOWED_TO_RECEIVE',
   'TRANSFER_TYPE_UNKNOWN',
 ])
+
+/** Whether a disbursement waits for our account at MTN, which pays it: an operator adds money, or the next day its limit ends. */
+export function isOfOwnAccount(product: Product, code: string): boolean {
+  return (
+    product === 'disbursement' && (code === 'NOT_ENOUGH_FUNDS' || code === 'PAYER_LIMIT_REACHED')
+  )
+}
+
+/**
+ * Whether MTN's answer to a request ends it. After any other refusal the same request is sent again, since it may be accepted
+ * later: when MTN is up, or an operator has corrected our account or configuration. A payer does not wait for that: a collection
+ * ends with 400 and any code.
+ */
+export function isPermanent(product: Product, status: number, code: string | undefined): boolean {
+  if (product === 'collection' && status === 400) return true
+  return code !== undefined && permanentCodes.has(code) && !isOfOwnAccount(product, code)
+}

@@ -1,5 +1,8 @@
 // When a request is sent to MTN, when it is enquired about, and when it has ended. Pure.
 
+/** What is asked of MTN: money from a payer, or to a receiver. */
+export type Product = 'collection' | 'disbursement'
+
 /** What MTN says of a request. Any status but the two ends counts as pending: an unknown one proves nothing. */
 export type RequestStatus =
   | { status: 'pending' | 'successful' }
@@ -45,7 +48,7 @@ function isSendable({ isAccepted, isWanted, refusal }: RequestProgress): boolean
   return isWanted && !isAccepted && refusal === null
 }
 
-/** How long to wait for the next enquiry: a quarter of the request's age, from half a second to an hour. */
-export function pauseMs({ ageMs }: RequestProgress): number {
+/** How long to wait for the next enquiry, or for our account: a quarter of the request's age, from half a second to an hour. */
+export function pauseMs({ ageMs }: Pick<RequestProgress, 'ageMs'>): number {
   return Math.round(Math.min(maxPauseMs, Math.max(minPauseMs, ageMs / 4)))
 }

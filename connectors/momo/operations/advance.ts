@@ -3,8 +3,8 @@ import type { Database } from '#platform/db/db.ts'
 import type { Work } from '../../kit/domain/work.ts'
 import { holdWork } from '../../kit/store/work-store.ts'
 import { NotYet } from '../../kit/workers/worker.ts'
-import { isLost, nextStep, pauseMs, type RequestProgress } from '../domain/request.ts'
-import type { Momo, Order, Product } from '../ports/momo.ts'
+import { isLost, nextStep, type Product, pauseMs, type RequestProgress } from '../domain/request.ts'
+import type { Momo, Order } from '../ports/momo.ts'
 import { findRequest, recordAccepted, recordRefused, recordSent } from '../store/request-store.ts'
 
 /** What is asked of MTN, but for its reference. */

@@ -1,12 +1,9 @@
 // Calls MTN's MoMo API: https://momodeveloper.mtn.com/api-documentation. openapi.yaml describes what is used of it.
 import { formatAmount } from '#core/money/money.ts'
-import { permanentCodes } from '../domain/reasons.ts'
-import type { RequestStatus } from '../domain/request.ts'
+import { isPermanent } from '../domain/reasons.ts'
+import type { Product, RequestStatus } from '../domain/request.ts'
 import { msisdnOf, plainText } from '../domain/text.ts'
 import { createTokenCache, type Token } from './token.ts'
-
-/** What is asked of MTN: money from a payer, or to a receiver. */
-export type Product = 'collection' | 'disbursement'
 
 /** Credentials of one product. */
 export type Credentials = { subscriptionKey: string; apiUser: string; apiKey: string }
@@ -87,8 +84,7 @@ export function momoAt(options: MomoOptions): Momo {
       const code = codeOf(answer.body['code'])
       // 409: it was accepted before.
       if (answer.status === 202 || answer.status === 409) return undefined
-      if (answer.status === 400) return code ?? 'REQUEST_REJECTED'
-      if (code !== undefined && permanentCodes.has(code)) return code
+      if (isPermanent(product, answer.status, code)) return code ?? 'REQUEST_REJECTED'
       throw unexpected(answer)
     },
     async enquire(product, reference) {

@@ -54,3 +54,13 @@ const recordRefusedStatement = sql(
 export async function recordRefused(db: Queryable, subject: string, code: string): Promise<void> {
   await db.run(recordRefusedStatement, [subject, code])
 }
+
+const renewRequestStatement = sql(
+  'renew_request',
+  `update request set reference = default, sent_at = null, accepted_at = null, refusal = null
+   where subject = $1`,
+)
+/** Makes a new request, with a reference of its own, of one that has failed. */
+export async function renewRequest(db: Queryable, subject: string): Promise<void> {
+  await db.run(renewRequestStatement, [subject])
+}
