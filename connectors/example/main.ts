@@ -3,8 +3,6 @@ import { runConnector } from '../kit/process.ts'
 import { acmeConnector } from './connector.ts'
 import { acmeAt } from './ports/acme.ts'
 
-runConnector(({ secret, variable }) =>
-  acmeConnector(acmeAt(variable('ACME_URL'), secret('acme-api-key')), [
-    secret('acme-webhook-secret'),
-  ]),
+runConnector(({ secret, url }) =>
+  acmeConnector(acmeAt(url('ACME_URL'), secret('acme-api-key')), [secret('acme-webhook-secret')]),
 )

@@ -1,24 +1,15 @@
 // Runs a connector as a process: settings, secrets, identity, migrations, database. No business logic here.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { readSettings, SettingsError } from '#platform/config/config.ts'
+import { readSettings } from '#platform/config/config.ts'
 import { openDatabase } from '#platform/db/db.ts'
 import { migrate } from '#platform/db/migrate.ts'
 import { runProcess } from '#platform/process/lifecycle.ts'
 import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
 import { type Connector, connectorMigrations, startConnector } from './connector.ts'
+import { type ConnectorEnvironment, connectorEnvironment } from './environment.ts'
 
 /** Schema and role of a connector, which has a database of its own or shares one with Payweave. */
 const schema = 'connector'
 const closeWithinMs = 20_000
-
-/** What a connector is made from. */
-export type ConnectorEnvironment = {
-  /** The text of a file in the folder of secrets; the process does not start without it. */
-  secret: (file: string) => string
-  /** A variable of the environment; the process does not start without it. */
-  variable: (name: string) => string
-}
 
 /**
  * Runs the connector until it is stopped, under the name in BACKEND_NAME. It reads the settings of the simulator, whose place
@@ -30,16 +21,8 @@ export function runConnector(
 ): void {
   runProcess('connector', async (_stopping, log) => {
     const settings = readSettings('simulator')
-    const { host, databaseUrl, databasePasswordFile: passwordFile, secretsDir } = settings
-    const connector = make({
-      secret: (file) => readFileSync(join(secretsDir, file), 'utf8').trim(),
-      variable(name) {
-        const value = process.env[name]
-        if (value === undefined || value === '')
-          throw new SettingsError('simulator', [`${name} must be set`])
-        return value
-      },
-    })
+    const { host, databaseUrl, databasePasswordFile: passwordFile } = settings
+    const connector = make(connectorEnvironment(settings, process.env))
     const identity = processIdentity(settings.backendName, settings, log)
     const directories = connectorMigrations(migrations)
     if (settings.migrateAtStart)

@@ -1,6 +1,7 @@
 // Starts the connector of MTN MoMo. No business logic here.
 import { join } from 'node:path'
-import { type ConnectorEnvironment, runConnector } from '../kit/process.ts'
+import type { ConnectorEnvironment } from '../kit/environment.ts'
+import { runConnector } from '../kit/process.ts'
 import { momoConnector } from './connector.ts'
 import { momoAt } from './ports/momo.ts'
 
@@ -12,17 +13,17 @@ const credentialsOf = ({ secret }: ConnectorEnvironment, product: string) => ({
 
 runConnector(
   (environment) => {
-    const { variable } = environment
+    const { variable, url, currency } = environment
     const momo = momoAt({
-      baseUrl: variable('MOMO_URL'),
+      baseUrl: url('MOMO_URL'),
       targetEnvironment: variable('MOMO_TARGET_ENVIRONMENT'),
-      callbackUrl: variable('MOMO_CALLBACK_URL'),
+      callbackUrl: url('MOMO_CALLBACK_URL'),
       credentials: {
         collection: credentialsOf(environment, 'collection'),
         disbursement: credentialsOf(environment, 'disbursement'),
       },
     })
-    return momoConnector({ momo, currency: variable('MOMO_CURRENCY') })
+    return momoConnector({ momo, currency: currency('MOMO_CURRENCY') })
   },
   join(import.meta.dirname, 'migrations'),
 )

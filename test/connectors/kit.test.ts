@@ -1,6 +1,6 @@
 // The kit of connectors delivers every kind of report once it is written, each once, in order by subject, and counts dead ones.
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -26,6 +26,8 @@ import {
   type RunningConnector,
   startConnector,
 } from '../../connectors/kit/connector.ts'
+import { connectorEnvironment } from '../../connectors/kit/environment.ts'
+import { openWebhookPort } from '../../connectors/kit/http/webhook-port.ts'
 import { endAttempt, startAttempt } from '../../connectors/kit/operations/attempts.ts'
 import { acceptCredit, endCredit } from '../../connectors/kit/operations/credits.ts'
 import { findAttempt, findCredit, insertCharges } from '../../connectors/kit/store/payment-store.ts'
@@ -211,3 +213,43 @@ it('a worker whose lease another has taken ends nothing and changes nothing', as
   expect(await endWork(db, { ...holder, ...again })).toBe(false)
   expect(await count()).toMatchObject({ waiting: 0, dead: 1 })
 })
+
+it('a connector does not start with an empty secret, an address that is not https, or a currency that does not exist', () => {
+  writeFileSync(join(secrets, 'key'), ' text\n')
+  writeFileSync(join(secrets, 'empty'), ' \n')
+  const variables = {
+    URL: 'https://api.example/v1/',
+    PLAIN: 'http://api.example',
+    NAMED: 'https://name:word@api.example',
+    CURRENCY: 'EUR',
+    OTHER: 'EURO',
+    NONE: '',
+  }
+  const of = (payweaveEnv: 'production' | 'local') =>
+    connectorEnvironment({ secretsDir: secrets, payweaveEnv }, variables)
+  const { secret, variable, url, currency } = of('production')
+  expect([secret('key'), variable('CURRENCY'), currency('CURRENCY'), url('URL')]).toEqual([
+    'text',
+    'EUR',
+    'EUR',
+    'https://api.example/v1',
+  ])
+  expect(of('local').url('PLAIN')).toBe('http://api.example')
+  expect(() => secret('empty')).toThrow('the secret empty is empty')
+  for (const name of ['NONE', 'ABSENT']) expect(() => variable(name)).toThrow(`${name} must be set`)
+  for (const name of ['PLAIN', 'OTHER']) expect(() => url(name)).toThrow('must be an https URL')
+  expect(() => url('NAMED')).toThrow('must be a URL without a user')
+  expect(() => currency('OTHER')).toThrow('OTHER must be an ISO 4217 code')
+})
+
+it.each([[[]], [['']], [['secret', '']]])(
+  'webhooks are not taken by the secrets %j',
+  async (secrets) => {
+    const signature = { header: 'acme-signature', secrets, toleranceS: 300 }
+    const webhooks = { path: '/webhooks', signature, read: () => undefined }
+    const options = { db, log: silentLog, host, port: 0, hints: undefined, hintedKinds: [] }
+    await expect(
+      openWebhookPort({ ...options, webhooks, notify: () => undefined }),
+    ).rejects.toThrow('none may be empty')
+  },
+)

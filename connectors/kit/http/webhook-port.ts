@@ -59,10 +59,12 @@ export type WebhookPort = { port: number; close(): Promise<void> }
  * Opens the port, which must be reachable by the provider alone. Answers 200 once the event is stored or was before, 401
  * for a signature that is absent, wrong or old, 400 for a body that is no event, 413 for one over 256 KiB, and 500 when it
  * could not be stored, so that the provider sends it again. A hint stores nothing and answers 200 whether or not its
- * reference is known. Rejects with the system's error when the port cannot be opened.
+ * reference is known. Rejects without a secret or with an empty one, by which anybody could sign, and with the system's error
+ * when the port cannot be opened.
  */
 export async function openWebhookPort(options: WebhookPortOptions): Promise<WebhookPort> {
   const { log, host, port, webhooks, hints } = options
+  if (webhooks !== undefined) requireSecrets(webhooks.signature)
   const app = fastify({
     bodyLimit: maxBodyBytes,
     requestTimeout: readWithinMs,
@@ -81,6 +83,11 @@ export async function openWebhookPort(options: WebhookPortOptions): Promise<Webh
   if (hints !== undefined) takeHints(app, hints, options)
   await app.listen({ host, port })
   return { port: (app.server.address() as AddressInfo).port, close: () => app.close() }
+}
+
+function requireSecrets({ secrets }: SignatureScheme): void {
+  if (secrets.length === 0 || secrets.includes(''))
+    throw new Error('webhooks need a secret, and none may be empty')
 }
 
 function takeEvents(
