@@ -16,10 +16,9 @@ export async function startAcme(webhookUrl: () => string) {
   const posted = new Set<Promise<unknown>>()
   const closing = new AbortController()
 
-  /** Posts an event twice, the second time with the same id, until it is stored. */
-  function announce(type: string, reference: string, status: string): void {
-    const body = Buffer.from(JSON.stringify({ id: randomUUID(), type, reference, status }))
-    const post = async () => {
+  /** Posts an event for each status in order, each twice, the second time with the same id, until it is stored. */
+  function announce(type: string, reference: string, ...statuses: string[]): void {
+    const post = async (body: Buffer) => {
       while (!closing.signal.aborted) {
         const headers = { 'acme-signature': signatureOf(webhookSecret, body, Date.now()) }
         const answer = await fetch(webhookUrl(), { method: 'POST', headers, body }).catch(
@@ -29,9 +28,16 @@ export async function startAcme(webhookUrl: () => string) {
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
     }
-    const both = post().then(post)
-    posted.add(both)
-    void both.finally(() => posted.delete(both))
+    const postAll = async () => {
+      for (const status of statuses) {
+        const body = Buffer.from(JSON.stringify({ id: randomUUID(), type, reference, status }))
+        await post(body)
+        await post(body)
+      }
+    }
+    const all = postAll()
+    posted.add(all)
+    void all.finally(() => posted.delete(all))
   }
 
   function debit(reference: string, pin: string): string {
@@ -41,7 +47,7 @@ export async function startAcme(webhookUrl: () => string) {
     debits.set(reference, { status, executions: status === 'refused' ? 0 : 1 })
     if (status === 'pending') {
       debits.set(reference, { status: 'paid', executions: 1 })
-      setTimeout(() => announce('debit.ended', reference, 'paid'), 50)
+      setTimeout(() => announce('debit.ended', reference, 'settling', 'paid'), 50)
     }
     return status
   }
@@ -73,7 +79,7 @@ export async function startAcme(webhookUrl: () => string) {
     // The first call of each is not answered well, though it may have been executed.
     if (times === 1) return { status: 503, body: {} }
     const isFailed = fields['mobile_number'] === '+12025550199' || fields['minor_units'] === '1299'
-    announce('credit.ended', reference, isFailed ? 'failed' : 'completed')
+    announce('credit.ended', reference, 'settling', isFailed ? 'failed' : 'completed')
     return { status: 202, body: { status: 'pending' } }
   }
 

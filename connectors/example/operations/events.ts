@@ -4,7 +4,7 @@ import type { Work } from '../../kit/domain/work.ts'
 import type { ReadEvent } from '../../kit/http/webhook-port.ts'
 import { endAttempt } from '../../kit/operations/attempts.ts'
 import { endCredit } from '../../kit/operations/credits.ts'
-import { endOf } from '../domain/status.ts'
+import { endOfCredit, endOfDebit } from '../domain/status.ts'
 
 /** An event of Acme. */
 type AcmeEvent = {
@@ -33,7 +33,7 @@ function parse(body: Buffer): AcmeEvent | undefined {
   }
 }
 
-/** Ends an attempt, payout or refund. A second event about it changes nothing. */
+/** Ends an attempt, payout or refund. A second event about it changes nothing, nor does one whose status is no end. */
 export async function handleEvent(
   { payload }: Work,
   { db, notify }: ConnectorContext,
@@ -41,7 +41,9 @@ export async function handleEvent(
   const event = parse(Buffer.from(payload))
   if (event === undefined) return
   const { type, reference, status } = event
-  if (type === 'debit.ended') await endAttempt(db, reference, endOf(status))
-  else await endCredit(db, reference, status === 'completed' ? 'completed' : 'failed')
+  const debit = type === 'debit.ended' ? endOfDebit(status) : undefined
+  if (debit !== undefined) await endAttempt(db, reference, debit)
+  const credit = type === 'credit.ended' ? endOfCredit(status) : undefined
+  if (credit !== undefined) await endCredit(db, reference, credit)
   notify()
 }

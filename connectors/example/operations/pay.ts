@@ -3,8 +3,8 @@ import type { Database } from '#platform/db/db.ts'
 import type { AttemptResult } from '../../kit/domain/payment.ts'
 import { endAttempt, enquireAttempt, startAttempt } from '../../kit/operations/attempts.ts'
 import { findAttempt } from '../../kit/store/payment-store.ts'
-import { endOf } from '../domain/status.ts'
-import { type Acme, type DebitStatus, timeoutMs } from '../ports/acme.ts'
+import { endOfDebit } from '../domain/status.ts'
+import { type Acme, timeoutMs } from '../ports/acme.ts'
 
 /** A call to Acme that began longer ago has ended. */
 const abandonedAfterMs = 2 * timeoutMs
@@ -25,7 +25,7 @@ export async function payWithWallet(
   const { mobileNumber, currency, amountMinor } = started.charge
   const debit = { mobileNumber, pin, currency, amountMinor }
   // Without an answer the attempt stays in progress: a webhook or an enquiry ends it.
-  const status = await acme.debit(attemptId, debit).catch(() => 'pending' as const)
+  const status = await acme.debit(attemptId, debit).catch(() => 'pending')
   return await recordStatus(db, attemptId, status)
 }
 
@@ -41,10 +41,11 @@ export async function enquire(context: PayContext, attemptId: string): Promise<A
 async function recordStatus(
   db: Database,
   attemptId: string,
-  status: DebitStatus,
+  status: string,
 ): Promise<AttemptResult> {
   const processing = { outcome: 'processing', refusal: null } as const
-  if (status === 'pending') return processing
-  await endAttempt(db, attemptId, endOf(status))
+  const end = endOfDebit(status)
+  if (end === undefined) return processing
+  await endAttempt(db, attemptId, end)
   return (await findAttempt(db, attemptId)) ?? processing
 }

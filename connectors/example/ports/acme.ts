@@ -2,17 +2,14 @@
 import type { Credit } from '../../kit/domain/payment.ts'
 import { Refused } from '../../kit/workers/worker.ts'
 
-/** What Acme says of a debit. `void`: it is not executed and never will be. */
-export type DebitStatus = 'paid' | 'refused' | 'pending' | 'void'
-
 /** A debit of a wallet. */
 export type Debit = { mobileNumber: string; pin: string; currency: string; amountMinor: bigint }
 
 export type Acme = {
-  /** Rejects when Acme did not answer: that proves nothing. */
-  debit(reference: string, debit: Debit): Promise<DebitStatus>
-  /** Returns what became of a debit; one that has not arrived is void from now on. */
-  settleDebit(reference: string): Promise<DebitStatus>
+  /** Returns its status (domain/status.ts). Rejects when Acme did not answer: that proves nothing. */
+  debit(reference: string, debit: Debit): Promise<string>
+  /** Returns the status of a debit; one that has not arrived is void from now on, which is never executed. */
+  settleDebit(reference: string): Promise<string>
   /** Accepts a credit; a webhook reports its end. Rejects with Refused when Acme never executes it, by no earlier call either. */
   credit(credit: Credit): Promise<void>
 }
@@ -20,7 +17,7 @@ export type Acme = {
 /** Below the 10 s for which Payweave waits. */
 export const timeoutMs = 8_000
 
-const statusOf = (answer: unknown) => (answer as { status: DebitStatus }).status
+const statusOf = (answer: unknown) => (answer as { status: string }).status
 
 /** The client of one Acme account. */
 export function acmeAt(baseUrl: string, apiKey: string): Acme {
@@ -29,6 +26,8 @@ export function acmeAt(baseUrl: string, apiKey: string): Acme {
       method,
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      // A redirect would show the PIN to another host.
+      redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
     })
     // 422: Acme has executed nothing by this reference and never will. After any other status, also one about our key, try again.
