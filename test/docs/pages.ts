@@ -41,7 +41,7 @@ export function isGuide(page: string): boolean {
 
 /** The fenced blocks of a page, in their order. */
 export function blocksOf(page: string, text = readPage(page)): Block[] {
-  const fence = /^(?:<!-- ([^\n]*) -->\n\n?)?( *)(`{3,}|~{3,})([^\n]*)\n(.*?)^ *\3$/gms
+  const fence = /^(?: *<!-- ([^\n]*) -->\n\n?)?( *)(`{3,}|~{3,})([^\n]*)\n(.*?)^ *\3$/gms
   return [...text.matchAll(fence)].map((match) => {
     const [, note = '', indent = '', , language = '', code = ''] = match
     return {

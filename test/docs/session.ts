@@ -127,6 +127,7 @@ function writePrograms(bin: string): void {
     fs.writeFileSync(path.join(bin, name), `${first}${text}`, { mode: 0o755 })
   write('npx', npxScript)
   write('curl', '[ -n "$DOCS_CHECK" ] || exec "$DOCS_CURL" --fail-with-body "$@"\n')
+  write('mkdir', `[ -n "$DOCS_CHECK" ] || exec '${programOf('mkdir')}' "$@"\n`)
   for (const name of outsidePrograms) write(name, outsideScript)
 }
 
