@@ -22,7 +22,7 @@ export type PayweaveOptions = {
   userAgent?: string
   /** Time for one attempt, in milliseconds; default 30,000, which is more than the API takes for any response. */
   timeoutMs?: number
-  /** How often a call is repeated after a passing failure; default 3. */
+  /** How often a call is repeated after a transient error; default 3. */
   maxRetries?: number
   /** In place of the global `fetch`. */
   fetch?: typeof fetch

@@ -1,4 +1,4 @@
-// Sends one call with the headers of the API, repeats it with the same ids after a passing failure, and reads the response.
+// Sends one call with the headers of the API, repeats it with the same ids after a transient error, and reads the response.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PayweaveError } from './error.ts'

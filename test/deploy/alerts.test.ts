@@ -137,6 +137,37 @@ describe('alerts and dashboard', () => {
     expect(files.filter((name) => name !== 'README.md').toSorted()).toEqual(wanted.toSorted())
   })
 
+  it('the alert about certificates names each certificate of a process and of NATS', () => {
+    const file = path.join(root, 'deploy/k8s/components/mesh-tls/certificates.yaml')
+    const documents = fs.readFileSync(file, 'utf8').split(/^---$/m)
+    const names = documents
+      .filter((text) => /^kind: Certificate$/m.test(text))
+      .map((text) => /^ {2}name: (\S+)$/m.exec(text)?.[1])
+    expect(names.length).toBeGreaterThan(8)
+    const rule = rules.find(({ alert }) => alert === 'PayweaveCertificateExpires')
+    const [, watched = ''] = /name=~"([^"]+)"/.exec(rule?.expr ?? '') ?? []
+    expect(watched.split('|').toSorted()).toEqual(names.toSorted())
+  })
+
+  it('the index of runbooks has every alert', async () => {
+    const rows = rules
+      .toSorted((one, other) => (one.alert < other.alert ? -1 : 1))
+      .map(({ alert, labels, annotations: { summary, runbook } }) => {
+        const about = summary.replaceAll(/\{\{.*?\}\}/g, '…').replaceAll('|', '\\|')
+        return `| [${alert}](${path.basename(runbook)}) | ${labels.severity} | ${about} |`
+      })
+    const head = `# Runbooks
+
+One page for each alert of \`deploy/k8s\`. \`page\`: clients notice, or money may be wrong, so wake somebody. \`ticket\`: look on the next working day. Made from the
+alert rules by \`npx vitest run test/deploy/alerts.test.ts -u\`.
+
+| alert | severity | about |
+|---|---|---|
+`
+    const index = path.join(root, 'docs/runbooks/README.md')
+    await expect(`${head}${rows.join('\n')}\n`).toMatchFileSnapshot(index)
+  })
+
   it('Prometheus accepts alerts and dashboard, and each alert fires when it must and only then', async (context) => {
     const promtool = await programOrSkip(context, 'promtool', 'prometheus')
     if (promtool === undefined) return

@@ -67,7 +67,7 @@ it('the simulator keeps every rule that its map can show, and the report says so
   const { payments, accounts, institution } = simulator.ports
   const { code, text } = await payweave(
     check
-      .replace('http://127.0.0.1:7110', simulator.url)
+      .replace('http://127.0.0.1:7300', simulator.url)
       .replace('--secrets secrets', `--secrets ${secrets}`)
       .replace('connectors/simulator/conformance.json', mapFile)
       .replace('--report report', `--report ${report} --at-once 16`) +

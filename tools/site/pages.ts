@@ -60,6 +60,7 @@ export function siteSections(): Section[] {
         file('api-merchant', 'docs/api-merchant.md', 'Lists, refunds, deliveries'),
         file('states', 'docs/states.md', 'States'),
         file('payouts-and-fees', 'docs/payouts-and-fees.md', 'Payouts and fees'),
+        file('not-supported', 'docs/not-supported.md', 'What is not supported'),
         file('checkout', 'docs/checkout.md', "The payer's page"),
         file('card-frame', 'docs/card-frame.md', 'The card form'),
         file('events', 'docs/events.md', 'Pushes'),

@@ -1,4 +1,4 @@
-"""Sends one call, repeats it with the same ids after a passing failure, and reads the response."""
+"""Sends one call, repeats it with the same ids after a transient error, and reads the response."""
 
 from __future__ import annotations
 

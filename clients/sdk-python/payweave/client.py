@@ -42,7 +42,7 @@ class Payweave:
         :param ip_address: address of your server, which the allow-list of your project has
         :param user_agent: name of your software, added to that of the SDK
         :param timeout: seconds for one attempt; the default is more than the API takes for any response
-        :param max_retries: how often a call is repeated after a passing failure
+        :param max_retries: how often a call is repeated after a transient error
         :param ssl_context: in place of the default one
         """
         required = {

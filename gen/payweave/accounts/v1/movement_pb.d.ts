@@ -333,7 +333,7 @@ export declare const MovementService: GenService<{
   /**
    * Begins a movement. It checks in this order: the token, UNAUTHENTICATED (SESSION_INVALID when unknown, used, or
    * bound to another project or institution; SESSION_EXPIRED); begin_before_time, FAILED_PRECONDITION (QUOTE_EXPIRED);
-   * the accounts, FAILED_PRECONDITION (ACCOUNT_UNAVAILABLE); the limits, PERMISSION_DENIED (LIMIT_EXCEEDED); the funds,
+   * the accounts, FAILED_PRECONDITION (ACCOUNT_UNAVAILABLE); the limits, FAILED_PRECONDITION (LIMIT_EXCEEDED); the funds,
    * FAILED_PRECONDITION (INSUFFICIENT_FUNDS). A refusal changes nothing. The same UUID with other content fails with
    * ALREADY_EXISTS (LEDGER_CONFLICT).
    *
@@ -367,7 +367,7 @@ export declare const MovementService: GenService<{
     output: typeof CancelMovementResponseSchema;
   },
   /**
-   * Checks limits without counting. PERMISSION_DENIED (LIMIT_EXCEEDED), NOT_FOUND for an unknown account.
+   * Checks limits without counting. FAILED_PRECONDITION (LIMIT_EXCEEDED), NOT_FOUND for an unknown account.
    *
    * @generated from rpc payweave.accounts.v1.MovementService.CheckLimits
    */

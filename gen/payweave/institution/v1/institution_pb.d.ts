@@ -784,7 +784,7 @@ export declare const InstitutionService: GenService<{
    * FAILED_PRECONDITION (AMBIGUOUS_MATCH, ACCOUNT_UNAVAILABLE), INVALID_ARGUMENT (SAME_PARTIES); currencies, amounts
    * and fees, INVALID_ARGUMENT (INVALID_PARAMETER); the quote, NOT_FOUND (QUOTE_NOT_FOUND), PERMISSION_DENIED
    * (PARTY_NOT_ALLOWED when it is a quote of another account), FAILED_PRECONDITION (QUOTE_EXPIRED, QUOTE_ALREADY_USED,
-   * QUOTE_MISMATCH); the limits, PERMISSION_DENIED (LIMIT_EXCEEDED); the funds, FAILED_PRECONDITION
+   * QUOTE_MISMATCH); the limits, FAILED_PRECONDITION (LIMIT_EXCEEDED); the funds, FAILED_PRECONDITION
    * (INSUFFICIENT_FUNDS). A refusal stores nothing and does not use the token.
    *
    * @generated from rpc payweave.institution.v1.InstitutionService.CreateTransaction

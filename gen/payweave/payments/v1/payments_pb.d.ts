@@ -1097,7 +1097,7 @@ export declare type PaymentCount = Message<"payweave.payments.v1.PaymentCount"> 
   count: bigint;
 
   /**
-   * Sum of their amounts, without fees, in the minor unit of the currency. 9,223,372,036,854,775,807 stands for that and more.
+   * Sum of their amounts, without fees, in the minor unit of the currency. Capped at 9,223,372,036,854,775,807.
    *
    * @generated from field: int64 amount_minor = 4;
    */

@@ -1,4 +1,6 @@
-// Compares docs/states.md with the state machines, and the example of docs/payouts-and-fees.md with the code that computes fees.
+// Compares tables of pages with the code: docs/states.md, docs/payouts-and-fees.md, docs/data-protection.md.
+import fs from 'node:fs'
+import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { formatAmount } from '#core/money/money.ts'
 import { describeSettings } from '#platform/config/config.ts'
@@ -15,7 +17,7 @@ import {
   payoutMachine,
 } from '../../services/payments/domain/payment.ts'
 import { feeMovements } from '../../services/payments/domain/request-end.ts'
-import { readPage } from './pages.ts'
+import { readPage, root } from './pages.ts'
 
 const states = readPage('docs/states.md')
 const machines: Record<string, Record<string, Readonly<Partial<Record<string, string>>>>> = {
@@ -105,5 +107,30 @@ describe('the page of fees', () => {
       feeMovements(payment).billedMinor,
     ]
     expect(amounts.map((minor) => formatAmount(minor, 'USD'))).toEqual([payerPays, payout, owed])
+  })
+})
+
+describe('the page of personal data', () => {
+  const rows = readPage('docs/data-protection.md').matchAll(/^\| (.+) \| (\d+ \w+) \| `(.+)` \|$/gm)
+
+  it.each([...rows].map(([, data, kept, file]) => ({ data, kept, file })))(
+    '$data: kept for $kept',
+    ({ kept = '', file = '' }) => {
+      const source = fs.readFileSync(path.join(root, file), 'utf8')
+      expect(source).toContain(`clock_now() - interval '${kept}'`)
+    },
+  )
+
+  it('has the times of every statement that deletes by age', () => {
+    const shown = readPage('docs/data-protection.md')
+    const stores = fs.globSync('{services,platform,connectors}/**/*-store.ts', { cwd: root })
+    const missing = stores.flatMap((file) => {
+      const source = fs.readFileSync(path.join(root, file), 'utf8')
+      const times = source.matchAll(/< clock_now\(\) - interval '(\d+ (?:hours|days))'/g)
+      return [...times]
+        .map(([, kept]) => `| ${kept} | \`${file}\` |`)
+        .filter((row) => !shown.includes(row))
+    })
+    expect(missing).toEqual([])
   })
 })
