@@ -95,12 +95,18 @@ runProcess('gateway', async (stopping, log) => {
   ]
 })
 
-/** Drops what is cached of access and merchants when they change. */
-function dropOnChange(nats: Nats, log: Logger, caches: Array<{ drop(): void }>) {
-  const drop = () => {
-    for (const cache of caches) cache.drop()
+/** Drops what is cached of a project when its access or its merchants change, so that others notice nothing. */
+function dropOnChange(nats: Nats, log: Logger, caches: Array<{ drop(projectId: string): void }>) {
+  const drop = (projectId: string) => {
+    for (const cache of caches) cache.drop(projectId)
   }
-  return subscribeInvalidation({ nats, subject: accessSubject, log, onEvent: drop, onGap: drop })
+  return subscribeInvalidation({
+    nats,
+    subject: accessSubject,
+    log,
+    onEvent: ({ projectId }) => drop(projectId),
+    onGap: () => drop(''),
+  })
 }
 
 /** Makes the API documents in advance. The next request retries what fails here. */

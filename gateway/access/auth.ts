@@ -29,8 +29,8 @@ export type Access = {
   findMerchant(projectId: string, apiKey: string): string | Promise<string>
   /** Throws PW_INSTITUTION_ENDPOINT_NOT_ALLOWED. `endpoint` is "<METHOD> <path>". */
   checkGrant(projectId: string, institution: string, endpoint: string): void | Promise<void>
-  /** Forgets all answers: access has changed, or an invalidation may have been missed. */
-  drop(): void
+  /** Forgets the answers about a project whose access has changed; all of them for any project, or when a change may have been missed. */
+  drop(projectId?: string): void
 }
 
 export type AccessOptions = {
@@ -107,11 +107,11 @@ export function createAccess(options: AccessOptions): Access {
     openProject: (key) => projects.get(digest(key), () => detached(() => loadProject(key))),
     isAccepted: (key) => projects.has(digest(key)),
     findMerchant: (projectId, key) =>
-      merchants.get(digest(`${projectId} ${key}`), () =>
+      merchants.get(`${projectId} ${digest(key)}`, () =>
         detached(() => loadMerchant(projectId, key)),
       ),
     async checkGrant(projectId, institutionName, endpoint) {
-      const key = digest(`${projectId} ${endpoint} ${institutionName}`)
+      const key = `${projectId} ${digest(`${endpoint} ${institutionName}`)}`
       const request = { projectId, institutionName, endpoint }
       const granted = await grants.get(key, () =>
         detached(async () => {
@@ -121,10 +121,11 @@ export function createAccess(options: AccessOptions): Access {
       )
       if (!granted) throw refusal('PW_INSTITUTION_ENDPOINT_NOT_ALLOWED')
     },
-    drop() {
-      projects.drop()
-      merchants.drop()
-      grants.drop()
+    drop(projectId = '') {
+      const isTheirs = (key: string) => key.startsWith(projectId)
+      projects.drop((_, project) => project.projectId.startsWith(projectId))
+      merchants.drop(isTheirs)
+      grants.drop(isTheirs)
     },
   }
 }

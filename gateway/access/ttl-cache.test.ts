@@ -87,6 +87,18 @@ describe('dropping', () => {
     expect(loads).toEqual(['a', 'a'])
   })
 
+  it('a drop of what is affected keeps the other answers, and forgets refusals', async () => {
+    const isAffected = (key: string, answer: string) => key === 'b' && answer === 'answer to b'
+    await ask('a')
+    await ask('b')
+    cache.drop(isAffected)
+    expect([ask('a'), await ask('b')]).toEqual(['answer to a', 'answer to b'])
+    expect(loads).toEqual(['a', 'b', 'b'])
+    await expect(refuse('c', 'PW_INVALID_API_KEY')).rejects.toThrow('no')
+    cache.drop(isAffected)
+    expect(await ask('c')).toBe('answer to c')
+  })
+
   it('a drop discards loads in flight, so that no caller gets an answer from before', async () => {
     const before = Promise.withResolvers<string>()
     const first = cache.get('a', () => before.promise)

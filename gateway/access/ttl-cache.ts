@@ -10,8 +10,8 @@ export type TtlCache<T> = {
   get(key: string, load: () => Promise<T>): T | Promise<T>
   /** Whether the cache holds an answer for the key that is not a refusal. */
   has(key: string): boolean
-  /** Drops all entries, also those being loaded now. */
-  drop(): void
+  /** Drops all entries, also those being loaded now; of the answers only those for which `isAffected`, when it is given. */
+  drop(isAffected?: (key: string, answer: T) => boolean): void
 }
 
 /** How a look into the cache ended; `stale` is an answer past its life, used since no new one came. */
@@ -96,10 +96,12 @@ class Answers<T> implements TtlCache<T> {
     return entry !== undefined && 'answer' in entry && this.#options.nowMs() < entry.untilMs
   }
 
-  drop(): void {
+  drop(isAffected: (key: string, answer: T) => boolean = () => true): void {
     this.#generation += 1
-    this.#entries.clear()
     this.#loading.clear()
+    for (const [key, entry] of this.#entries) {
+      if ('failure' in entry || isAffected(key, entry.answer)) this.#entries.delete(key)
+    }
   }
 
   #load(key: string, load: () => Promise<T>): Loading<T> {

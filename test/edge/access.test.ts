@@ -155,7 +155,9 @@ describe('a subscription key', () => {
     edge.seen.onKeyLookup = () => {
       throw new Failure('PW_INVALID_SUBSCRIPTION_KEY', 'revoked')
     }
-    edge.access.drop()
+    edge.access.drop('another project')
+    expect((await get()).status).toBe(200)
+    edge.access.drop('0198c000-0000-7000-8000-000000000001')
     expect((await get()).status).toBe(401)
   })
 

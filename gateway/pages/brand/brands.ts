@@ -1,5 +1,4 @@
 // Finds how the pages of a merchant look, and caches it. A page is never kept waiting for it, nor refused.
-import { hash } from 'node:crypto'
 import type { Client } from '@connectrpc/connect'
 import type { AccessService, Branding } from '#gen/payweave/accounts/v1/access_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
@@ -27,8 +26,8 @@ export type Brands = {
   find(merchant: MerchantRef): Promise<Brand>
   /** The PNG; undefined without one. Rejects as the RPC does. */
   logo(merchant: MerchantRef): Promise<Uint8Array | undefined>
-  /** Forgets all: a brand has changed, or that may have been missed. */
-  drop(): void
+  /** Forgets the brands of a project, of which one has changed; all of them when a change may have been missed. */
+  drop(projectId?: string): void
 }
 
 /** What a page looks like that nobody has changed. */
@@ -54,7 +53,7 @@ export function brandFrom(branding: Branding | undefined): Brand {
 }
 
 function keyOf({ projectId, merchantId }: MerchantRef): string {
-  return hash('sha256', `${projectId} ${merchantId}`)
+  return `${projectId} ${merchantId}`
 }
 
 type AccessClient = Pick<Client<typeof AccessService>, 'getMerchant' | 'getMerchantLogo'>
@@ -104,9 +103,10 @@ export function createBrands(accounts: AccessClient, log: Logger): Brands {
       })
       return logo.length === 0 ? undefined : logo
     },
-    drop() {
-      brands.drop()
-      logos.drop()
+    drop(projectId = '') {
+      const isTheirs = (key: string) => key.startsWith(projectId)
+      brands.drop(isTheirs)
+      logos.drop(isTheirs)
     },
   }
 }
