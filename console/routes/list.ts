@@ -68,13 +68,15 @@ export function sendCsv(
 
 /**
  * One line. A spreadsheet takes a cell that begins with one of these characters for a formula, so it gets an apostrophe
- * (OWASP, CSV injection). An amount below zero stays a number.
+ * (OWASP, CSV injection), also where one begins a cell for a spreadsheet that separates cells by semicolons or tabs. An amount
+ * below zero stays a number.
  */
 export function csvLine(cells: readonly string[]): string {
   const safe = cells.map((cell) => {
     const isNumber = /^-?\d+(\.\d+)?$/.test(cell)
-    const text = !isNumber && /^[=+\-@\t\r\n|%]/.test(cell) ? `'${cell}` : cell
-    return /[",\r\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+    const isFormula = /^[=+\-@\t\r\n|%]|[;\t]\s*[=+\-@|%]/.test(cell)
+    const text = !isNumber && isFormula ? `'${cell}` : cell
+    return /[",;\t\r\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
   })
   return `${safe.join(',')}\r\n`
 }
