@@ -98,6 +98,26 @@ describe('a person', () => {
     ).rejects.toMatchObject({ reason: 'REVIEW_NOT_FOUND' })
   })
 
+  it('a person ends a payment although the receipt id that was drawn belongs to another', async () => {
+    const payment = await inReview()
+    // The unique constraint, as it answers to a draw that is taken. A sequence is not rolled back.
+    await harness.asOwner(
+      'create sequence billing.draw',
+      `create function billing.refuse_first_draw() returns trigger language plpgsql security definer as $$
+       begin
+         if nextval('billing.draw') = 1 then
+           raise unique_violation using constraint = 'bill_payment_receipt_once';
+         end if;
+         return new;
+       end $$`,
+      `create trigger refuse_first_draw before update on billing.bill_payment
+       for each row when (new.receipt_id is not null) execute function billing.refuse_first_draw()`,
+    )
+    const decision = { kind: 'paid' } as const
+    const bill = await resolveReview(harness.billing, actor, payment, decision, 'bank says so')
+    expect(bill).toMatchObject({ state: 'succeeded', receiptId: expect.stringMatching(/^PWBP-/) })
+  })
+
   it('a person may find that it was not', async () => {
     const payment = await inReview()
     const decision = { kind: 'failed', failureCode: 'NOT_RECEIVED' } as const

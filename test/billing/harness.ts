@@ -130,6 +130,7 @@ export async function startHarness({
   const database = await createTestDatabase('billing', migrationFolders('billing'))
   const testClock = createTestClock()
   const db = database.open({ testClock })
+  const owner = database.open({ service: undefined })
   await seedBillers(db, 'local')
   const billers = newBillers()
   const ledger = newLedger(fundsMinor)
@@ -161,6 +162,12 @@ export async function startHarness({
     startProcess,
     pay: (more: Partial<BillOrder> = {}) => payBill(engine.billing, order(more)),
     rows: () => readRows(db),
+    /** Runs statements with the rights of the tables' owner. */
+    async asOwner(...texts: string[]): Promise<void> {
+      for (const text of texts) {
+        await owner.run(sql(`as_owner_${randomUUID().replaceAll('-', '')}`, text), [])
+      }
+    },
     async stop() {
       await Promise.all(engines.map((one) => one.close()))
       await database.drop()

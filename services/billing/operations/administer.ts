@@ -64,34 +64,34 @@ export async function resolveReview(
   const { db } = billing
   const { projectId, transactionId } = payment
   const leaseToken = randomId()
-  const decided = await db.transaction(async (tx) => {
-    const id = await takeReview(tx, projectId, transactionId, leaseToken)
-    if (id === undefined) return false
-    await insertAudit(tx, { ...actor, action: `review_${decision.kind}`, target: id, note })
-    await decide(billing, tx, id, leaseToken, decision)
-    return true
-  })
-  const bill = await findByTransaction(db, projectId, transactionId)
-  if (bill === undefined) {
-    throw new Failure('BILL_PAYMENT_NOT_FOUND', 'there is no such bill payment')
+  const { billPaymentId } = await findKnown(db, projectId, transactionId)
+  const inReview = <T>(work: (tx: Queryable) => Promise<T>): Promise<T> =>
+    db.transaction(async (tx) => {
+      const target = await takeReview(tx, projectId, transactionId, leaseToken)
+      if (target === undefined) {
+        throw new Failure('REVIEW_NOT_FOUND', 'the payment does not wait for a person')
+      }
+      await insertAudit(tx, { ...actor, action: `review_${decision.kind}`, target, note })
+      return work(tx)
+    })
+  if (decision.kind === 'again') {
+    await inReview((tx) => enquireAgain(tx, billPaymentId, leaseToken))
+    billing.notifyEnquiries()
+  } else {
+    // A receipt id that another payment has aborts the transaction: with the next one, all of it runs again.
+    const writeEnd = (draft: EndDraft) => inReview(async (tx) => (await writeEnds(tx, [draft]))[0])
+    const end = endBy(decision)
+    const draft = { billPaymentId, leaseToken, end, isPosted: false }
+    await writeBillEnd({ ...billing, writeEnd }, draft)
+    billing.notifyOutcomes()
   }
-  if (!decided) throw new Failure('REVIEW_NOT_FOUND', 'the payment does not wait for a person')
-  if (decision.kind === 'again') billing.notifyEnquiries()
-  else billing.notifyOutcomes()
-  return bill
+  return findKnown(db, projectId, transactionId)
 }
 
-async function decide(
-  billing: Billing,
-  tx: Queryable,
-  billPaymentId: string,
-  leaseToken: string,
-  decision: Decision,
-): Promise<void> {
-  if (decision.kind === 'again') return enquireAgain(tx, billPaymentId, leaseToken)
-  const writeEnd = async (draft: EndDraft) => (await writeEnds(tx, [draft]))[0]
-  const end = endBy(decision)
-  await writeBillEnd({ ...billing, writeEnd }, { billPaymentId, leaseToken, end, isPosted: false })
+async function findKnown(db: Queryable, projectId: string, transactionId: string): Promise<Bill> {
+  const bill = await findByTransaction(db, projectId, transactionId)
+  if (bill !== undefined) return bill
+  throw new Failure('BILL_PAYMENT_NOT_FOUND', 'there is no such bill payment')
 }
 
 function endBy(decision: Exclude<Decision, { kind: 'again' }>): BillEnd {
