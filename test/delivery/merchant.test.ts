@@ -253,6 +253,42 @@ describe('a push of a merchant', () => {
     expect((await get(id)).attempts.map(({ round }) => round)).toEqual([1, 1])
   })
 
+  const openBreaker = (opened: string) =>
+    harness.asOwner(
+      `update delivery.endpoint set breaker = 'open', window_started_at = now() ${opened},
+         breaker_until = now() + interval '2 hours', ready_at = now() + interval '2 hours'`,
+    )
+
+  it.each([
+    ['waits', []],
+    ['has ended', ['exhausted']],
+  ])('a push that %s is sent again although the breaker of its lane is open', async (_, ended) => {
+    const [id = ''] = await pushes(1)
+    for (const state of ended) {
+      await harness.asOwner(
+        `update delivery.delivery set state = '${state}', next_attempt_at = null, ended_at = now()`,
+      )
+    }
+    await openBreaker(`- interval '1 minute'`)
+    const worker = harness.worker()
+    await resend(id)
+    worker.notify()
+    await eventually(async () => expect((await get(id)).state).toBe(DeliveryState.DELIVERED))
+  })
+
+  it('a breaker is probed for a merchant ten seconds after it opened at the earliest', async () => {
+    const [id = ''] = await pushes(1)
+    await openBreaker(`+ interval '1 hour'`)
+    for (const _ of [1, 2]) {
+      await resend(id)
+      const lanes = await harness.asOwner(
+        `select extract(epoch from breaker_until - window_started_at)::float as "untilS",
+           ready_at = breaker_until as "isReadyThen", breaker from delivery.endpoint`,
+      )
+      expect(lanes).toEqual([{ untilS: 10, isReadyThen: true, breaker: 'open' }])
+    }
+  })
+
   it('a push that is being sent is left alone', async () => {
     const [id = ''] = await pushes(1)
     await harness.asOwner(

@@ -136,20 +136,28 @@ export function findMerchantDelivery(
 
 const dueNowStatement = sql(
   'merchant_delivery_due_now',
-  `with due as (
-     update delivery set next_attempt_at = date_trunc('milliseconds', clock_now())
-     where project_id = $1 and merchant_id = $2 and delivery_id = $3 and state = 'pending'
-     returning endpoint_id
-   )
-   update endpoint set
-     version = version + 1, ready_at = greatest(least(ready_at, clock_now()), breaker_until)
-   from due
-   where endpoint.endpoint_id = due.endpoint_id`,
+  `update delivery set next_attempt_at = date_trunc('milliseconds', clock_now())
+   where project_id = $1 and merchant_id = $2 and delivery_id = $3 and state = 'pending'`,
+)
+
+/** While a breaker is open, its window begins when it opened. */
+const probeTime = `case breaker when 'open'
+       then least(breaker_until, greatest(clock_now(), window_started_at + interval '10 seconds'))
+       else breaker_until end`
+
+const readyNowStatement = sql(
+  'merchant_delivery_ready_now',
+  `update endpoint set
+     version = version + 1, breaker_until = ${probeTime},
+     ready_at = greatest(least(ready_at, clock_now()), ${probeTime})
+   from delivery d
+   where d.delivery_id = $1 and d.state = 'pending' and endpoint.endpoint_id = d.endpoint_id`,
 )
 
 /**
  * Makes a merchant's pending push due now, or begins the next round of one that has ended, once for each request id; one
- * that is being sent stays as it is. Throws DELIVERY_NOT_FOUND, and IDEMPOTENCY_KEY_CONFLICT for a request id of another
+ * that is being sent stays as it is. A merchant who has repaired their receiver does not wait for its breaker: the probe is due
+ * now, or ten seconds after the breaker opened. Throws DELIVERY_NOT_FOUND, and IDEMPOTENCY_KEY_CONFLICT for a request id of another
  * push. Locks the push and then its receiver.
  */
 export function resendMerchantDelivery(
@@ -164,6 +172,7 @@ export function resendMerchantDelivery(
     if (!(await noteReplayRequest(tx, projectId, deliveryId, requestId))) return
     const isDue = (await tx.run(dueNowStatement, [projectId, merchantId, deliveryId])) > 0
     if (!isDue) await beginRound(tx, projectId, [deliveryId], endedStates)
+    await tx.run(readyNowStatement, [deliveryId])
   })
 }
 
