@@ -240,6 +240,26 @@ describe('a push of a merchant', () => {
     expect(await reasonOf(resend(other, requestId))).toBe('IDEMPOTENCY_KEY_CONFLICT')
   })
 
+  it('a push that was sent again very often is shown with its newest hundred attempts', async () => {
+    const ids = await pushes(12)
+    const largest = 4_096
+    await harness.asOwner(
+      `insert into delivery.attempt (delivery_id, number, started_at, endpoint_id, outcome, status, total_ms, answer)
+       select delivery_id, number, created_at + number * interval '1 second', endpoint_id, 'refused', 500, 30,
+         convert_to(repeat('x', ${largest}), 'UTF8')
+       from delivery.delivery cross join generate_series(1, 120) as number`,
+    )
+    const newest = Array.from({ length: 100 }, (_, index) => index + 21)
+    expect((await get(ids[0] ?? '')).attempts.map(({ number }) => number)).toEqual(newest)
+    expect((await harness.attempts(ids[0] ?? '')).map(({ number }) => number)).toEqual(newest)
+    const { projectId } = harness
+    const { deliveries } = await client.listPaymentPushes({ projectId, merchantId, paymentId })
+    expect(deliveries.map(({ deliveryId }) => deliveryId)).toEqual(ids)
+    for (const { attempts } of deliveries) {
+      expect(attempts.map(({ number }) => number)).toEqual(newest)
+    }
+  })
+
   it('a push that waits for its next attempt is sent now, in the same round', async () => {
     receiver.answer(status(500))
     const [id = ''] = await pushes(1)

@@ -31,7 +31,7 @@ export const merchantOperations: Operations = {
     tag: payments,
     summary: 'Read the history of a payment request',
     description:
-      'Returns what happened to a payment request, oldest first: creation, attempts, changes of state, refunds, payouts, and its pushes with each attempt. Amounts of attempts are shares; amounts of money that was received or refunded include the fees of the payer. Pushes are kept for 30 days after they were delivered, or 90 days after they were given up.',
+      'Returns what happened to a payment request, oldest first: creation, attempts, changes of state, refunds, payouts, and its pushes, each with its newest 100 attempts. Amounts of attempts are shares; amounts of money that was received or refunded include the fees of the payer. Pushes are kept for 30 days after they were delivered, or 90 days after they were given up.',
     successes: { 200: { says: 'The whole history.', fields: paymentEvents } },
     reasons: ['PAYMENT_NOT_FOUND'],
     examples: { 'History of a paid request': { needs: ['PAID_PAYMENT_ID'], query: ofPaid } },
@@ -65,7 +65,7 @@ export const merchantOperations: Operations = {
     tag: pushes,
     summary: 'Read a push with its attempts',
     description:
-      'Returns a push with its body and every attempt, each with the first 1 KiB of the response of your receiver.',
+      'Returns a push with its body and its newest 100 attempts, each with the first 1 KiB of the response of your receiver.',
     successes: { 200: { says: 'The push.', fields: deliveryAnswer } },
     reasons: ['DELIVERY_NOT_FOUND'],
     examples: {

@@ -9,6 +9,7 @@ import {
   endedStates,
 } from '../domain/delivery.ts'
 import { beginRound, noteReplayRequest } from './operate-store.ts'
+import { maxShownAttempts } from './read-store.ts'
 
 /** A push as its merchant sees it. */
 export type MerchantDelivery = {
@@ -201,17 +202,20 @@ const pushesStatement = sql(
 // Attempts stand in a table for each day; the time of the first push spares a look at the days before it.
 const attemptsStatement = sql(
   'merchant_payment_attempts',
-  `select delivery_id as "deliveryId", number, started_at as "startedAt", outcome, status,
+  `select shown.delivery_id as "deliveryId", number, started_at as "startedAt", outcome, status,
      total_ms as "totalMs", error
-   from attempt where delivery_id = any($1::uuid[]) and started_at >= $2
-   order by started_at desc, number desc limit $3`,
+   from unnest($1::uuid[]) as push(delivery_id) cross join lateral (
+     select delivery_id, number, started_at, outcome, status, total_ms, error from attempt
+     where attempt.delivery_id = push.delivery_id and started_at >= $2
+     order by number desc limit ${maxShownAttempts}
+   ) as shown`,
 )
 
+/** More than the transitions of 20 payers and 20 payees can make. */
 const maxPushes = 1_000
 
 /**
- * The pushes of a merchant's payment, oldest first, and their attempts, newest first: at most a thousand of each. Locks
- * nothing.
+ * The pushes of a merchant's payment, oldest first, and the newest 100 attempts of each, newest first. Locks nothing.
  */
 export async function listPaymentPushes(
   db: Queryable,
@@ -223,6 +227,6 @@ export async function listPaymentPushes(
   const [first] = deliveries
   if (first === undefined) return { deliveries, attempts: [] }
   const ids = deliveries.map(({ deliveryId }) => deliveryId)
-  const attempts = await db.rows<PushAttempt>(attemptsStatement, [ids, first.createdAt, maxPushes])
+  const attempts = await db.rows<PushAttempt>(attemptsStatement, [ids, first.createdAt])
   return { deliveries, attempts }
 }

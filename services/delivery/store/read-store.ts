@@ -124,14 +124,18 @@ export function findDelivery(
   return db.row(findStatement, [projectId, deliveryId])
 }
 
+/** A delivery may be sent again without end; of these, a page and a message take so many with their answers. */
+export const maxShownAttempts = 100
+
 const attemptsStatement = sql(
   'delivery_attempts',
-  `select number, started_at as "startedAt", outcome, status, total_ms as "totalMs",
+  `(select number, started_at as "startedAt", outcome, status, total_ms as "totalMs",
      peer_address as "peerAddress", error, round, resolve_ms as "resolveMs",
      connect_ms as "connectMs", first_byte_ms as "firstByteMs", retry_after_s as "retryAfterS",
      answer, next_attempt_at as "nextAttemptAt"
    from attempt
    where delivery_id = $1
+   order by number desc limit ${maxShownAttempts})
    union all
    select attempts, attempt_started_at, 'started', null, null, null, null, round, null, null, null, null, null, null
    from delivery
@@ -142,7 +146,7 @@ const attemptsStatement = sql(
    order by number`,
 )
 
-/** The attempts of a delivery, oldest first. One in flight is in the delivery's own row until it ends. */
+/** The newest 100 attempts of a delivery, oldest first. One in flight is in the delivery's own row until it ends. */
 export function listAttempts(db: Queryable, deliveryId: string): Promise<AttemptRow[]> {
   return db.rows(attemptsStatement, [deliveryId])
 }

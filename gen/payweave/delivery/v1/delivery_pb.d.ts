@@ -195,7 +195,7 @@ export declare type Delivery = Message<"payweave.delivery.v1.Delivery"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * The attempts of all rounds, oldest first. Set by GetDelivery only.
+   * The newest 100 attempts of all rounds, oldest first. Set by GetDelivery only.
    *
    * @generated from field: repeated payweave.delivery.v1.Attempt attempts = 10;
    */

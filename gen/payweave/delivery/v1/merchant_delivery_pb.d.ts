@@ -84,7 +84,7 @@ export declare type MerchantDelivery = Message<"payweave.delivery.v1.MerchantDel
   paymentId: string;
 
   /**
-   * The attempts, oldest first, each with the first 1 KiB of the response. Empty in lists.
+   * The newest 100 attempts, oldest first, each with the first 1 KiB of the response. Empty in lists.
    *
    * @generated from field: repeated payweave.delivery.v1.Attempt attempts = 10;
    */
@@ -363,8 +363,7 @@ export declare const ListPaymentPushesRequestSchema: GenMessage<ListPaymentPushe
  */
 export declare type ListPaymentPushesResponse = Message<"payweave.delivery.v1.ListPaymentPushesResponse"> & {
   /**
-   * The deliveries, oldest first, each with its attempts but without their responses and without the body. At most the
-   * 1,000 newest attempts of the payment request are among them.
+   * The deliveries, oldest first, each with its newest 100 attempts, without their responses and without the body.
    *
    * @generated from field: repeated payweave.delivery.v1.MerchantDelivery deliveries = 1;
    */
