@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { csvLine } from '../../console/routes/list.ts'
 import { samplePng } from '../support/files/png.ts'
 import { type Browser, formTokenIn, type Harness, startHarness } from './harness.ts'
 import { endlessSubject } from './peers.ts'
@@ -348,25 +347,6 @@ it('a list is a CSV file whose cells are no formulas, page after page', async ()
     expect(row).toContain(delivery.deliveryId)
     expect(row).toContain(`,"'${evil.replaceAll('"', '""')}",`)
   }
-})
-
-it.each([
-  ['=1+1', `"'=1+1"`],
-  ['+1', `"'+1"`],
-  ['-1+1', `"'-1+1"`],
-  ['-12.34', '-12.34'],
-  ['@sum(a1)', `"'@sum(a1)"`],
-  ['\t=1', `"'\t=1"`],
-  ['a,b', '"a,b"'],
-  ['a;b', '"a;b"'],
-  ['a\tb', '"a\tb"'],
-  ['a;=1+1', `"'a;=1+1"`],
-  ['a\t @sum(a1)', `"'a\t @sum(a1)"`],
-  ['say "x"', '"say ""x"""'],
-  ['two\nlines', '"two\nlines"'],
-  ['plain', 'plain'],
-])('a cell of a CSV file with %j is %s', (text, cell) => {
-  expect(csvLine([text])).toBe(`${cell}\r\n`)
 })
 
 describe('a tail', () => {
