@@ -1,6 +1,7 @@
 // Counts the stored values that need each key, page by page over their tables.
 import type { KeyRing } from '#core/identity/key-ring.ts'
-import { badPageToken, pageTokenOf, readFrom, readPageToken } from './page-token.ts'
+import { badPageToken } from '#core/paging.ts'
+import { pageTokenOf, readFrom, readPageToken } from './page-token.ts'
 
 /** A stored value that needs a key. */
 export type Dependant = {

@@ -1,5 +1,5 @@
 // Page tokens of counts over several tables: which table comes next, and after which row.
-import { type Failure, invalid } from '#core/errors/errors.ts'
+import { badPageToken, textIn, tokenOf } from '#core/paging.ts'
 import { isRefused } from '#platform/db/db.ts'
 
 /** Where a page begins. */
@@ -12,7 +12,7 @@ export type PagePlace = {
 
 /** The token of a place, in base64url. */
 export function pageTokenOf({ index, after }: PagePlace): string {
-  return Buffer.from(`${index} ${after}`).toString('base64url')
+  return tokenOf(index, after)
 }
 
 /**
@@ -20,8 +20,7 @@ export function pageTokenOf({ index, after }: PagePlace): string {
  */
 export function readPageToken(token: string): PagePlace {
   if (token === '') return { index: 0, after: '' }
-  const [, index, after = ''] =
-    /^(\d{1,3}) ([\w/:.-]{0,200})$/.exec(Buffer.from(token, 'base64url').toString()) ?? []
+  const [, index, after = ''] = /^(\d{1,3}) ([\w/:.-]{0,200})$/.exec(textIn(token)) ?? []
   if (index === undefined) throw badPageToken()
   return { index: Number(index), after }
 }
@@ -37,9 +36,4 @@ export async function readFrom<T>(after: string, read: () => Promise<T>): Promis
     if (after !== '' && isRefused(error)) throw badPageToken()
     throw error
   }
-}
-
-/** Makes (does not throw) the INVALID_PARAMETER for a token that is not one of ours. */
-export function badPageToken(): Failure {
-  return invalid('page_token', 'is not one of ours')
 }

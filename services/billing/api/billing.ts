@@ -1,9 +1,9 @@
 // Maps payweave.billing.v1.BillingService to the domain and back.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Failure, invalid, missing } from '#core/errors/errors.ts'
-import { isUuid } from '#core/identity/id.ts'
+import { Failure, missing } from '#core/errors/errors.ts'
 import { hashToken } from '#core/identity/token.ts'
+import { idIn, pageOf, pageSizeOf, tokenOf } from '#core/paging.ts'
 import {
   type BillingService,
   BillPaymentState,
@@ -34,8 +34,6 @@ const lists = {
   [BillPaymentState.SUCCESS]: 'succeeded',
   [BillPaymentState.FAILED]: 'failed',
 } as const satisfies Record<BillPaymentState, BillList>
-
-const usualPageSize = 50
 
 const categories = {
   RETRIABLE: WireCategory.RETRIABLE,
@@ -70,15 +68,11 @@ export function billingService(
     },
     async listBillPayments(request, context) {
       const projectId = projectOf(context, request.projectId)
-      const { state, pageToken } = request
-      const limit = request.pageSize === 0 ? usualPageSize : request.pageSize
-      const place = { projectId, afterId: placeOf(pageToken), limit: limit + 1 }
-      const found = await listBills(billing.db, lists[state], place)
-      const page = found.slice(0, limit)
-      return {
-        payments: page.map(billMessage),
-        nextPageToken: found.length > limit ? tokenOf(page.at(-1)) : '',
-      }
+      const size = pageSizeOf(request.pageSize)
+      const place = { projectId, afterId: idIn(request.pageToken), limit: size + 1 }
+      const found = await listBills(billing.db, lists[request.state], place)
+      const page = pageOf(found, size, ({ billPaymentId }) => tokenOf(billPaymentId))
+      return { payments: page.rows.map(billMessage), nextPageToken: page.nextPageToken }
     },
     async printReceipt({ projectId, transactionId }, context) {
       const bill = await read(billing, projectOf(context, projectId), transactionId)
@@ -92,17 +86,6 @@ export function billingService(
       return { pdf: await print(billing, bill), receiptId: bill.receiptId ?? '' }
     },
   }
-}
-
-function tokenOf(last: Bill | undefined): string {
-  return Buffer.from(last?.billPaymentId ?? '').toString('base64url')
-}
-
-function placeOf(token: string): string | undefined {
-  if (token === '') return undefined
-  const id = Buffer.from(token, 'base64url').toString()
-  if (!isUuid(id)) throw invalid('page_token', 'is not ours')
-  return id
 }
 
 // Kept of the call's time for writing the outcome and the response.

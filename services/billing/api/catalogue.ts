@@ -2,7 +2,7 @@
 
 import type { ServiceImpl } from '@connectrpc/connect'
 import { invalid, missing } from '#core/errors/errors.ts'
-import { isUuid } from '#core/identity/id.ts'
+import { pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
 import {
   type CatalogueService,
   type ResolveReviewRequest,
@@ -23,10 +23,8 @@ import type { CatalogueCache } from '../operations/catalogue-cache.ts'
 import type { Billing } from '../operations/pay.ts'
 import { findByTransaction } from '../store/bill-store.ts'
 import { readCatalogue } from '../store/catalogue-store.ts'
-import { listReviews, type ReviewCursor, type ReviewRow } from '../store/review-store.ts'
+import { listReviews, type ReviewRow } from '../store/review-store.ts'
 import { billMessage } from './billing.ts'
-
-const defaultPageSize = 50
 
 /**
  * The handlers of CatalogueService. They refuse bad fields and page tokens with INVALID_PARAMETER or MISSING_PARAMETER;
@@ -56,16 +54,15 @@ export function catalogueService(
       return { billers, products: products.map(productMessage) }
     },
     async listReviews({ pageSize, pageToken }) {
-      const size = pageSize === 0 ? defaultPageSize : pageSize
-      // One row more than the page, to know whether another page follows.
-      const rows = await listReviews(billing.db, cursorOf(pageToken), size + 1)
-      const page = rows.slice(0, size)
-      const items = await Promise.all(page.map((row) => reviewItem(billing, row)))
-      const last = rows.length > size ? page.at(-1) : undefined
-      return {
-        items: items.filter((item) => item !== undefined),
-        nextPageToken: last === undefined ? '' : tokenOf(last),
-      }
+      const size = pageSizeOf(pageSize)
+      const place = placeIn(pageToken)
+      const after = place && { reviewTimeUs: place.at, id: place.id }
+      const found = await listReviews(billing.db, after, size + 1)
+      const { rows, nextPageToken } = pageOf(found, size, (last) =>
+        tokenOf(last.reviewTimeUs, last.id),
+      )
+      const items = await Promise.all(rows.map((row) => reviewItem(billing, row)))
+      return { items: items.filter((item) => item !== undefined), nextPageToken }
     },
     async resolveReview(request, context) {
       const { projectId, transactionId, note } = request
@@ -126,18 +123,4 @@ function decisionOf({ decision }: ResolveReviewRequest): Decision {
     default:
       throw missing('decision')
   }
-}
-
-function tokenOf({ reviewTimeUs, id }: ReviewRow): string {
-  return Buffer.from(`${reviewTimeUs} ${id}`).toString('base64url')
-}
-
-function cursorOf(token: string): ReviewCursor | undefined {
-  if (token === '') return undefined
-  const text = Buffer.from(token, 'base64url').toString()
-  const [, micros, id] = /^(\d{1,17}) (\S{36})$/.exec(text) ?? []
-  if (micros === undefined || id === undefined || !isUuid(id)) {
-    throw invalid('page_token', 'is not ours')
-  }
-  return { reviewTimeUs: BigInt(micros), id }
 }

@@ -3,6 +3,7 @@ import { type Timestamp, timestampDate, timestampFromMs } from '@bufbuild/protob
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { firstIdOf, idTimeMs } from '#core/identity/id.ts'
+import { pageSizeOf } from '#core/paging.ts'
 import { loggedId } from '#core/text/logged-id.ts'
 import {
   type ApiLogService,
@@ -20,7 +21,6 @@ import {
   type LoggedRequestRow,
   listRequests,
 } from '../store/api-log-store.ts'
-import { pageSize } from './messages.ts'
 
 /**
  * The handlers of ApiLogService. All reject as a Queryable does, those of a project also as `projectOf`. `getRequest` refuses an
@@ -113,7 +113,7 @@ function filterOf(
     errorCode: request.errorCode || undefined,
     route: request.route || undefined,
     requestId: request.requestId || undefined,
-    limit: pageSize(request.pageSize),
+    limit: pageSizeOf(request.pageSize),
   }
 }
 

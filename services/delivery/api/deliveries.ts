@@ -1,28 +1,14 @@
 // Maps DeliveryService to deliveries and back.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import { isUuid } from '#core/identity/id.ts'
+import { pageOf, pageSizeOf, timePlaceIn, tokenOf } from '#core/paging.ts'
 import type { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import { currentContext } from '#platform/rpc/context.ts'
 import { cancelDelivery, replayDelivery } from '../store/operate-store.ts'
-import {
-  type DeliveryFilter,
-  type DeliveryRow,
-  findDelivery,
-  listAttempts,
-  listDeliveries,
-} from '../store/read-store.ts'
-import {
-  invalid,
-  pageSize,
-  wireAttempt,
-  wireDelivery,
-  wireKinds,
-  wireStates,
-  wordOf,
-} from './messages.ts'
+import { findDelivery, listAttempts, listDeliveries } from '../store/read-store.ts'
+import { wireAttempt, wireDelivery, wireKinds, wireStates, wordOf } from './messages.ts'
 import type { Tail } from './tail.ts'
 
 /** What the handlers need. */
@@ -46,21 +32,18 @@ export function deliveryService(
   return {
     async listDeliveries(request, context) {
       const projectId = projectOf(context, request.projectId)
-      const limit = pageSize(request.pageSize)
+      const size = pageSizeOf(request.pageSize)
+      const place = timePlaceIn(request.pageToken)
       const rows = await listDeliveries(db, {
         projectId,
         subjectId: request.subjectId === '' ? undefined : request.subjectId,
         kind: wordOf(wireKinds, request.kind, 'kind'),
         state: wordOf(wireStates, request.state, 'state'),
-        before: readPageToken(request.pageToken),
-        limit: limit + 1,
+        before: place && { createdAt: place.time, deliveryId: place.id },
+        limit: size + 1,
       })
-      const page = rows.slice(0, limit)
-      const last = page.at(-1)
-      return {
-        deliveries: page.map((row) => wireDelivery(row)),
-        nextPageToken: rows.length > limit && last !== undefined ? pageToken(last) : '',
-      }
+      const page = pageOf(rows, size, (last) => tokenOf(last.createdAt.getTime(), last.deliveryId))
+      return { deliveries: page.rows.map(wireDelivery), nextPageToken: page.nextPageToken }
     },
     async getDelivery(request, context) {
       const projectId = projectOf(context, request.projectId)
@@ -92,16 +75,4 @@ export function deliveryService(
 
 function unknownDelivery(): Failure {
   return new Failure('DELIVERY_NOT_FOUND', 'the project has no such delivery')
-}
-
-function pageToken({ createdAt, deliveryId }: DeliveryRow): string {
-  return Buffer.from(`${createdAt.getTime()} ${deliveryId}`).toString('base64url')
-}
-
-function readPageToken(token: string): DeliveryFilter['before'] {
-  if (token === '') return undefined
-  const [, ms = '', deliveryId = ''] =
-    /^(\d{1,14}) (\S{36})$/.exec(Buffer.from(token, 'base64url').toString()) ?? []
-  if (ms === '' || !isUuid(deliveryId)) throw invalid('page_token', 'is not one of ours')
-  return { createdAt: new Date(Number(ms)), deliveryId }
 }

@@ -1,7 +1,7 @@
 // Maps MerchantDeliveryService to the pushes of one merchant and back.
 import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { isUuid } from '#core/identity/id.ts'
+import { pageSizeOf, timePlaceIn, tokenOf } from '#core/paging.ts'
 import type {
   ListMerchantDeliveriesRequest,
   MerchantDeliveryService,
@@ -9,7 +9,6 @@ import type {
 import type { Database } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import {
-  type DeliveryPlace,
   findMerchantDelivery,
   listMerchantDeliveries,
   listPaymentPushes,
@@ -21,7 +20,7 @@ import {
   resendMerchantDelivery,
 } from '../store/merchant-store.ts'
 import { listAttempts } from '../store/read-store.ts'
-import { invalid, wireAttempt, wireKinds, wireOutcomes, wireStates, wordOf } from './messages.ts'
+import { wireAttempt, wireKinds, wireOutcomes, wireStates, wordOf } from './messages.ts'
 
 /** What the handlers need. */
 export interface MerchantDeliveryOptions {
@@ -59,7 +58,7 @@ export function merchantDeliveryService({
       const { deliveries, next } = await listMerchantDeliveries(db, filter)
       return {
         deliveries: deliveries.map(message),
-        nextPageToken: next === undefined ? '' : pageToken(next),
+        nextPageToken: next === undefined ? '' : tokenOf(next.createdAt.getTime(), next.deliveryId),
       }
     },
     async getMerchantDelivery({ merchantId, deliveryId, ...request }, context) {
@@ -101,7 +100,7 @@ function filterOf(
   const { merchantId, paymentId, eventType, pageSize } = request
   const createdAt = timeOf(request.endTime) ?? lastTime
   const end = { createdAt, deliveryId: firstId }
-  const before = readPageToken(request.pageToken) ?? end
+  const place = timePlaceIn(request.pageToken)
   return {
     projectId,
     merchantId,
@@ -109,8 +108,8 @@ function filterOf(
     eventType: eventType || undefined,
     state: wordOf(wireStates, request.state, 'state'),
     startTime: timeOf(request.startTime),
-    before: before.createdAt < createdAt ? before : end,
-    limit: pageSize === 0 ? usualPageSize : pageSize,
+    before: place && place.time < createdAt ? { createdAt: place.time, deliveryId: place.id } : end,
+    limit: pageSizeOf(pageSize, usualPageSize),
   }
 }
 
@@ -141,16 +140,4 @@ function attemptMessage({ number, startedAt, outcome, status, totalMs, error }: 
     durationMs: totalMs ?? 0,
     error: error ?? '',
   }
-}
-
-function pageToken({ createdAt, deliveryId }: DeliveryPlace): string {
-  return Buffer.from(`${createdAt.getTime()} ${deliveryId}`).toString('base64url')
-}
-
-function readPageToken(token: string): DeliveryPlace | undefined {
-  if (token === '') return undefined
-  const [, ms = '', deliveryId = ''] =
-    /^(\d{1,14}) (\S{36})$/.exec(Buffer.from(token, 'base64url').toString()) ?? []
-  if (ms === '' || !isUuid(deliveryId)) throw invalid('page_token', 'is not one of ours')
-  return { createdAt: new Date(Number(ms)), deliveryId }
 }

@@ -1,6 +1,6 @@
 // Renders deliveries, attempts, receivers and jobs as payweave.delivery.v1 shows them, and reads what requests have in common.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { Failure } from '#core/errors/errors.ts'
+import { invalid } from '#core/errors/errors.ts'
 import {
   DeliveryKind as WireKind,
   AttemptOutcome as WireOutcome,
@@ -151,16 +151,4 @@ export function wordOf<W extends string>(
   const found = (Object.keys(words) as W[]).find((word) => words[word] === value)
   if (found === undefined) throw invalid(field, 'has an unknown value')
   return found
-}
-
-const usualPageRows = 50
-
-/** The number of rows of a page: 50 for a request that asks for none. */
-export function pageSize(requested: number): number {
-  return requested === 0 ? usualPageRows : requested
-}
-
-/** Makes (does not throw) the INVALID_PARAMETER for a field; `what` reads on from its name. */
-export function invalid(field: string, what: string): Failure {
-  return new Failure('INVALID_PARAMETER', `${field} ${what}`, { details: { field } })
 }

@@ -1,8 +1,9 @@
 // Maps ReplayService and EndpointService to jobs and receivers and back.
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Failure } from '#core/errors/errors.ts'
+import { Failure, invalid } from '#core/errors/errors.ts'
 import { fingerprint } from '#core/identity/fingerprint.ts'
+import { badPageToken, pageOf, pageSizeOf, textIn, tokenOf } from '#core/paging.ts'
 import type { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import type { ReplayFilter, ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import type { Database } from '#platform/db/db.ts'
@@ -10,15 +11,7 @@ import { projectOf } from '#platform/rpc/auth/project.ts'
 import { type DeliveryState, deliveryKinds, endedStates } from '../domain/delivery.ts'
 import { findEndpoint, type LanePlace, listEndpoints } from '../store/endpoint-store.ts'
 import { cancelReplayJob, createReplayJob, findReplayJob } from '../store/replay-store.ts'
-import {
-  invalid,
-  pageSize,
-  wireEndpoint,
-  wireKinds,
-  wireReplayJob,
-  wireStates,
-  wordOf,
-} from './messages.ts'
+import { wireEndpoint, wireKinds, wireReplayJob, wireStates, wordOf } from './messages.ts'
 
 const usualRatePerS = 50
 const givenUp: DeliveryState[] = ['exhausted', 'blocked']
@@ -114,29 +107,20 @@ export function endpointService(db: Database): ServiceImpl<typeof EndpointServic
     },
     async listEndpoints(request, context) {
       const projectId = projectOf(context, request.projectId)
-      const limit = pageSize(request.pageSize)
-      const after = readLaneToken(request.pageToken)
-      const rows = await listEndpoints(db, projectId, after, limit + 1)
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit ? page.at(-1) : undefined
-      return {
-        endpoints: page.map(wireEndpoint),
-        nextPageToken: last === undefined ? '' : laneToken(last),
-      }
+      const size = pageSizeOf(request.pageSize)
+      const after = laneIn(request.pageToken)
+      const rows = await listEndpoints(db, projectId, after, size + 1)
+      const page = pageOf(rows, size, ({ origin, kind }) => tokenOf(origin, kind ?? ''))
+      return { endpoints: page.rows.map(wireEndpoint), nextPageToken: page.nextPageToken }
     },
   }
 }
 
-function laneToken({ origin, kind }: LanePlace): string {
-  return Buffer.from(`${origin} ${kind ?? ''}`).toString('base64url')
-}
-
-function readLaneToken(token: string): LanePlace | undefined {
+function laneIn(token: string): LanePlace | undefined {
   if (token === '') return undefined
-  const [, origin = '', word = ''] =
-    /^(\S+) (\w*)$/.exec(Buffer.from(token, 'base64url').toString()) ?? []
+  const [, origin = '', word = ''] = /^(\S+) (\w*)$/.exec(textIn(token)) ?? []
   const kind = deliveryKinds.find((known) => known === word) ?? null
   const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin
-  if (!isOrigin || (kind ?? '') !== word) throw invalid('page_token', 'is not one of ours')
+  if (!isOrigin || (kind ?? '') !== word) throw badPageToken()
   return { origin, kind }
 }

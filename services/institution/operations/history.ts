@@ -1,11 +1,11 @@
 // Lists transactions page by page: of a number within a window, and of a project.
 import { invalid } from '#core/errors/errors.ts'
-import { isUuid } from '#core/identity/id.ts'
+import { idIn, pageOf, pageSizeOf, timePlaceIn, tokenOf } from '#core/paging.ts'
 import { microsOf } from '#core/text/time.ts'
 import { withProject } from '#platform/rpc/client/client.ts'
 import type { Shown } from '../api/messages.ts'
 import type { Transaction } from '../domain/transaction.ts'
-import { institutionsOf, listTransactions, type Place, readClock } from '../store/history-store.ts'
+import { institutionsOf, listTransactions, readClock } from '../store/history-store.ts'
 import { listOfProject, type TransactionList } from '../store/project-list-store.ts'
 import type { Institution } from './institution.ts'
 
@@ -24,7 +24,6 @@ export type Listing = {
 const dayUs = 86_400_000_000n
 const usualWindowUs = 7n * dayUs
 const maxWindowUs = 90n * dayUs
-const usualPageSize = 50
 // The history has no grant of its own: permission to read a transaction includes listing it.
 const endpoint = 'GET /institution/transaction'
 
@@ -35,8 +34,9 @@ export async function listHistory(
 ): Promise<{ transactions: Shown[]; nextPageToken: string }> {
   const { db } = institution
   const { projectId, mobileNumber, pageSize, pageToken } = listing
-  const limit = pageSize === 0 ? usualPageSize : pageSize
-  const after = pageToken === '' ? undefined : readPageToken(pageToken)
+  const size = pageSizeOf(pageSize)
+  const place = timePlaceIn(pageToken, 'cursor')
+  const after = place && { createTime: place.time, movementId: place.id }
   const window = windowOf(listing, listing.endUs ?? microsOf(await readClock(db)))
   const institutionNames = await grantedOf(institution, projectId, mobileNumber)
   if (institutionNames.length === 0) return { transactions: [], nextPageToken: '' }
@@ -46,11 +46,12 @@ export async function listHistory(
     institutionNames,
     ...window,
     after,
-    limit: limit + 1,
+    limit: size + 1,
   })
-  const transactions = shownOf(rows.slice(0, limit))
-  const last = rows.length > limit ? transactions.at(-1) : undefined
-  return { transactions, nextPageToken: last === undefined ? '' : pageTokenOf(last) }
+  const page = pageOf(rows, size, (last) =>
+    tokenOf(last.createTime?.getTime() ?? 0, last.movementId),
+  )
+  return { transactions: shownOf(page.rows), nextPageToken: page.nextPageToken }
 }
 
 /** A page of a project's transactions, newest first, those at institutions whose grant was revoked too. */
@@ -59,19 +60,11 @@ export async function listProject(
   list: TransactionList,
   { projectId, pageSize, pageToken }: Pick<Listing, 'projectId' | 'pageSize' | 'pageToken'>,
 ): Promise<{ transactions: Shown[]; nextPageToken: string }> {
-  const limit = pageSize === 0 ? usualPageSize : pageSize
-  const afterId = pageToken === '' ? undefined : readId(pageToken)
-  const rows = await listOfProject(db, list, { projectId, afterId, limit: limit + 1 })
-  const transactions = shownOf(rows.slice(0, limit))
-  const last = rows.length > limit ? transactions.at(-1) : undefined
-  const nextPageToken = Buffer.from(last?.movementId ?? '').toString('base64url')
-  return { transactions, nextPageToken }
-}
-
-function readId(token: string): string {
-  const id = Buffer.from(token, 'base64url').toString()
-  if (!isUuid(id)) throw invalid('page_token', 'is not ours')
-  return id
+  const size = pageSizeOf(pageSize)
+  const afterId = idIn(pageToken)
+  const rows = await listOfProject(db, list, { projectId, afterId, limit: size + 1 })
+  const page = pageOf(rows, size, ({ movementId }) => tokenOf(movementId))
+  return { transactions: shownOf(page.rows), nextPageToken: page.nextPageToken }
 }
 
 /** Transactions without claims, which no list has. */
@@ -104,14 +97,4 @@ async function grantedOf(
     }),
   )
   return names.filter((_, index) => granted[index])
-}
-
-function pageTokenOf({ createTime, movementId }: Shown): string {
-  return Buffer.from(`${createTime?.getTime()} ${movementId}`).toString('base64url')
-}
-
-function readPageToken(token: string): Place {
-  const [time = '', movementId = ''] = Buffer.from(token, 'base64url').toString().split(' ')
-  if (!/^\d{1,15}$/.test(time) || !isUuid(movementId)) throw invalid('cursor', 'is not one of ours')
-  return { createTime: new Date(Number(time)), movementId }
 }

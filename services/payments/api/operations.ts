@@ -1,6 +1,7 @@
 // Maps payweave.payments.v1.PaymentOperationsService to the store and back.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
+import { pageOf, pageSizeOf } from '#core/paging.ts'
 import {
   CallKind,
   type PaymentOperationsService,
@@ -17,7 +18,6 @@ import {
 } from '../store/operations-store.ts'
 import { timestampOf } from './messages.ts'
 
-const usualPageSize = 50
 const usualMinAttempts = 3
 const maxCalls = 200
 
@@ -37,17 +37,17 @@ export function paymentOperationsService(
 ): ServiceImpl<typeof PaymentOperationsService> {
   return {
     async listWaitingRefunds({ state, pageSize, pageToken }) {
-      const limit = pageSize === 0 ? usualPageSize : pageSize
+      const size = pageSizeOf(pageSize)
       const word = state === WaitingRefundState.SENT ? 'sent' : 'failed'
-      const found = await listWaitingRefunds(db, word, pageToken || undefined, limit + 1)
-      const page = found.slice(0, limit)
+      const found = await listWaitingRefunds(db, word, pageToken || undefined, size + 1)
+      const { rows, nextPageToken } = pageOf(found, size, ({ refundId }) => refundId)
       return {
-        refunds: page.map(({ createTime, endTime, ...refund }) => ({
+        refunds: rows.map(({ createTime, endTime, ...refund }) => ({
           ...refund,
           createTime: timestampOf(createTime),
           ...(endTime !== null && { endTime: timestampOf(endTime) }),
         })),
-        nextPageToken: found.length > limit ? (page.at(-1)?.refundId ?? '') : '',
+        nextPageToken,
       }
     },
     async settleRefund({ refundId, note }) {

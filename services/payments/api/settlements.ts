@@ -1,5 +1,6 @@
 // Maps payweave.payments.v1.SettlementService to the store and back.
 import type { ServiceImpl } from '@connectrpc/connect'
+import { pageSizeOf } from '#core/paging.ts'
 import type { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
 import { listSettlements } from '../store/settlement-store.ts'
@@ -16,7 +17,7 @@ const firstToken = '00000000-0000-0000-0000-000000000000'
 export function settlementService(db: Queryable): ServiceImpl<typeof SettlementService> {
   return {
     async listSettlements({ pageSize, pageToken }) {
-      const limit = pageSize === 0 ? usualPageSize : pageSize
+      const limit = pageSizeOf(pageSize, usualPageSize)
       const afterId = pageToken === '' ? firstToken : pageToken
       const found = await listSettlements(db, afterId, limit)
       // Ids are not in order of commit: a page stops before settlements so young that one with a smaller id may still

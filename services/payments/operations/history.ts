@@ -1,6 +1,5 @@
 // Lists a merchant's payments and reads the history of one.
-import { invalid } from '#core/errors/errors.ts'
-import { isUuid } from '#core/identity/id.ts'
+import { pageSizeOf, timePlaceIn, tokenOf } from '#core/paging.ts'
 import type { Queryable } from '#platform/db/db.ts'
 import { type HistoryEvent, historyOf } from '../domain/history.ts'
 import { readHistory } from '../store/history-store.ts'
@@ -33,24 +32,14 @@ export async function listMerchantPayments(
   { endTime = lastTime, pageSize, pageToken, ...filter }: PaymentListing,
 ): Promise<{ payments: PaymentSummary[]; nextPageToken: string }> {
   const end: ListPlace = { createTime: endTime, paymentId: firstId }
-  const before = pageToken === '' ? end : readPageToken(pageToken)
+  const place = timePlaceIn(pageToken)
   const { payments, next } = await listPayments(db, {
     ...filter,
-    before: before.createTime < endTime ? before : end,
-    limit: pageSize === 0 ? usualPageSize : pageSize,
+    before: place && place.time < endTime ? { createTime: place.time, paymentId: place.id } : end,
+    limit: pageSizeOf(pageSize, usualPageSize),
   })
-  return { payments, nextPageToken: next === undefined ? '' : pageTokenOf(next) }
-}
-
-function pageTokenOf({ createTime, paymentId }: ListPlace): string {
-  return Buffer.from(`${createTime.getTime()} ${paymentId}`).toString('base64url')
-}
-
-function readPageToken(token: string): ListPlace {
-  const [time = '', paymentId = ''] = Buffer.from(token, 'base64url').toString().split(' ')
-  if (!/^\d{1,15}$/.test(time) || !isUuid(paymentId))
-    throw invalid('page_token', 'is not one of ours')
-  return { createTime: new Date(Number(time)), paymentId }
+  const nextPageToken = next === undefined ? '' : tokenOf(next.createTime.getTime(), next.paymentId)
+  return { payments, nextPageToken }
 }
 
 /** The history of a payment of a merchant, oldest first, and the currency of its amounts. */

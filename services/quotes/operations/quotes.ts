@@ -1,8 +1,9 @@
 // Creates, reads, reserves and ends quotes, with the order of the checks.
-import { Failure, invalid } from '#core/errors/errors.ts'
-import { isUuid, newId } from '#core/identity/id.ts'
+import { Failure } from '#core/errors/errors.ts'
+import { newId } from '#core/identity/id.ts'
 import { convertUp } from '#core/money/exchange.ts'
 import { parseDecimal } from '#core/money/money.ts'
+import { idIn, pageOf, pageSizeOf, tokenOf } from '#core/paging.ts'
 import type { Database } from '#platform/db/db.ts'
 import {
   type Amount,
@@ -111,20 +112,15 @@ export async function getQuote(
   return quote
 }
 
-const usualPageSize = 50
-
 /** A page of a project's quotes, newest first. INVALID_PARAMETER for a page token that is not ours. */
 export async function listProject(
   { db }: Quotes,
   { projectId, pageSize, pageToken }: { projectId: string; pageSize: number; pageToken: string },
 ): Promise<{ quotes: Quote[]; nextPageToken: string }> {
-  const limit = pageSize === 0 ? usualPageSize : pageSize
-  const afterId = pageToken === '' ? undefined : Buffer.from(pageToken, 'base64url').toString()
-  if (afterId !== undefined && !isUuid(afterId)) throw invalid('page_token', 'is not ours')
-  const found = await listQuotes(db, { projectId, afterId, limit: limit + 1 })
-  const quotes = found.slice(0, limit)
-  const last = found.length > limit ? quotes.at(-1) : undefined
-  return { quotes, nextPageToken: Buffer.from(last?.quoteId ?? '').toString('base64url') }
+  const size = pageSizeOf(pageSize)
+  const found = await listQuotes(db, { projectId, afterId: idIn(pageToken), limit: size + 1 })
+  const { rows: quotes, nextPageToken } = pageOf(found, size, ({ quoteId }) => tokenOf(quoteId))
+  return { quotes, nextPageToken }
 }
 
 /** Which quote a movement wants. */

@@ -3,6 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
+import { badPageToken, pageOf, pageSizeOf } from '#core/paging.ts'
 import type {
   AccessService,
   Environment as WireEnvironment,
@@ -27,7 +28,7 @@ import {
 } from '../store/list-store.ts'
 import { knownEnvironment, wireEnvironment, wireProject } from './wire.ts'
 
-const pageSizes = { usual: 50, max: 200 } as const
+const maxKeys = 200
 
 /**
  * The handlers that only read. They refuse unknown ids with PROJECT_NOT_FOUND or INSTITUTION_NOT_FOUND, a page token
@@ -45,26 +46,27 @@ function projectLists(db: Queryable) {
     },
     async listProjects(request) {
       const listing = listingOf(request)
-      const page = pageOf(await listProjects(db, listing), listing, ({ projectId }) => projectId)
-      return { projects: page.rows.map(wireProject), nextPageToken: page.next }
+      const found = await listProjects(db, listing)
+      const { rows, nextPageToken } = pageOf(found, listing.limit - 1, ({ projectId }) => projectId)
+      return { projects: rows.map(wireProject), nextPageToken }
     },
     async listSubscriptionKeys({ projectId: requested }, context) {
       const { projectId } = await existing(db, projectOf(context, requested))
-      const keys = await listSubscriptionKeys(db, projectId, pageSizes.max)
+      const keys = await listSubscriptionKeys(db, projectId, maxKeys)
       return { keys: keys.map(keyMessage) }
     },
     async listApiKeys({ projectId: requested, merchantId }, context) {
       const { projectId } = await existing(db, projectOf(context, requested))
       const merchant = orNull(merchantId)
-      const keys = await listApiKeys(db, projectId, merchant, pageSizes.max)
+      const keys = await listApiKeys(db, projectId, merchant, maxKeys)
       return { keys: keys.map(keyMessage) }
     },
     async listMerchants({ projectId: requested, ...request }, context) {
       const { projectId } = await existing(db, projectOf(context, requested))
       const listing = placeOf(request)
       const found = await listMerchants(db, projectId, listing)
-      const page = pageOf(found, listing, ({ merchantId }) => merchantId)
-      return { merchants: page.rows, nextPageToken: page.next }
+      const { rows, nextPageToken } = pageOf(found, listing.limit - 1, (one) => one.merchantId)
+      return { merchants: rows, nextPageToken }
     },
   } satisfies Partial<ServiceImpl<typeof AccessService>>
 }
@@ -74,12 +76,12 @@ function institutionLists(db: Queryable) {
     async listInstitutions(request) {
       const listing = listingOf(request)
       const found = await listInstitutions(db, listing)
-      const page = pageOf(found, listing, ({ institutionId }) => institutionId)
-      const institutions = page.rows.map((one) => ({
+      const { rows, nextPageToken } = pageOf(found, listing.limit - 1, (one) => one.institutionId)
+      const institutions = rows.map((one) => ({
         ...one,
         environment: wireEnvironment[one.environment],
       }))
-      return { institutions, nextPageToken: page.next }
+      return { institutions, nextPageToken }
     },
     async getInstitution({ institutionId }) {
       const institution = await findInstitution(db, institutionId)
@@ -110,10 +112,14 @@ function institutionLists(db: Queryable) {
       const listing = {
         projectId: orNull(projectId),
         before: readPlace(pageToken),
-        limit: limitOf(pageSize) + 1,
+        limit: pageSizeOf(pageSize) + 1,
       }
-      const { rows, next } = pageOf(await listAudit(db, listing), listing, placeToken)
-      return { entries: rows.map(auditMessage), nextPageToken: next }
+      const { rows, nextPageToken } = pageOf(
+        await listAudit(db, listing),
+        listing.limit - 1,
+        placeToken,
+      )
+      return { entries: rows.map(auditMessage), nextPageToken }
     },
   } satisfies Partial<ServiceImpl<typeof AccessService>>
 }
@@ -137,22 +143,8 @@ function listingOf({ environment, name, ...page }: ListRequest): Listing {
 
 /** The place of a page. It has one row more than the page, to know whether another follows. */
 function placeOf({ pageSize, pageToken }: PageRequest): Pick<Listing, 'afterId' | 'limit'> {
-  if (pageToken !== '' && !isUuid(pageToken)) throw badToken()
-  return { afterId: pageToken === '' ? null : pageToken, limit: limitOf(pageSize) + 1 }
-}
-
-function limitOf(pageSize: number): number {
-  return pageSize === 0 ? pageSizes.usual : pageSize
-}
-
-function pageOf<T>(
-  found: T[],
-  { limit }: { limit: number },
-  tokenOf: (row: T) => string,
-): { rows: T[]; next: string } {
-  const rows = found.slice(0, limit - 1)
-  const last = rows.at(-1)
-  return { rows, next: found.length < limit || last === undefined ? '' : tokenOf(last) }
+  if (pageToken !== '' && !isUuid(pageToken)) throw badPageToken()
+  return { afterId: orNull(pageToken), limit: pageSizeOf(pageSize) + 1 }
 }
 
 function placeToken({ place, auditId }: AuditLine): string {
@@ -162,14 +154,8 @@ function placeToken({ place, auditId }: AuditLine): string {
 function readPlace(token: string): { place: string; auditId: string } | undefined {
   if (token === '') return undefined
   const [place = '', auditId = ''] = token.split('.')
-  if (!/^\d{1,17}$/.test(place) || !isUuid(auditId)) throw badToken()
+  if (!/^\d{1,17}$/.test(place) || !isUuid(auditId)) throw badPageToken()
   return { place, auditId }
-}
-
-function badToken(): Failure {
-  return new Failure('INVALID_PARAMETER', 'page_token is not one of ours', {
-    details: { field: 'page_token' },
-  })
 }
 
 /** An optional text: null for the empty one. */

@@ -1,8 +1,9 @@
 // Seals values at rest anew under the current key, a page at a time; the same page again finds less to do.
 import { Failure } from '#core/errors/errors.ts'
 import type { KeyRing, KeySource } from '#core/identity/key-ring.ts'
+import { badPageToken } from '#core/paging.ts'
 import type { Queryable } from '#platform/db/db.ts'
-import { badPageToken, pageTokenOf, readFrom, readPageToken } from '#platform/keys/page-token.ts'
+import { pageTokenOf, readFrom, readPageToken } from '#platform/keys/page-token.ts'
 import {
   isSealedAnew,
   openAtRest,

@@ -1,6 +1,7 @@
 // Reads sealed values page by page and replaces them, column by column.
+
+import { badPageToken } from '#core/paging.ts'
 import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
-import { badPageToken } from '#platform/keys/page-token.ts'
 import type { SealedColumn } from '../domain/at-rest.ts'
 
 /** A sealed value of a column; `rowId` as its seal is bound to it, which is also its place in the order of the table. */

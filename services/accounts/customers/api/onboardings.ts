@@ -2,6 +2,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid } from '#core/errors/errors.ts'
+import { pageOf, pageSizeOf } from '#core/paging.ts'
 import type { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { actor } from '../../access/operations/change.ts'
 import { artefactBytes } from '../operations/artefact.ts'
@@ -12,8 +13,6 @@ import { findOpenReview, listOpenReviews, type OpenReview } from '../store/revie
 import { endedStatuses } from './messages.ts'
 import { acceptedOutcome } from './reviews.ts'
 
-const usualPageSize = 50
-
 /**
  * The handlers of OnboardingService. They refuse an unknown review, and all but decideOnboarding one that has ended,
  * with REVIEW_NOT_FOUND, bad fields with INVALID_PARAMETER, and reject as a Queryable does.
@@ -22,13 +21,10 @@ export function onboardingService(customers: Customers): ServiceImpl<typeof Onbo
   const { db } = customers
   return {
     async listOnboardings({ pageSize, pageToken }) {
-      const limit = pageSize === 0 ? usualPageSize : pageSize
-      const found = await listOpenReviews(db, pageToken || undefined, limit + 1)
-      const page = found.slice(0, limit)
-      return {
-        onboardings: page.map(onboardingMessage),
-        nextPageToken: found.length > limit ? (page.at(-1)?.reviewId ?? '') : '',
-      }
+      const size = pageSizeOf(pageSize)
+      const found = await listOpenReviews(db, pageToken || undefined, size + 1)
+      const { rows, nextPageToken } = pageOf(found, size, ({ reviewId }) => reviewId)
+      return { onboardings: rows.map(onboardingMessage), nextPageToken }
     },
     async getOnboarding({ reviewId }) {
       const review = await findOpenReview(db, reviewId)

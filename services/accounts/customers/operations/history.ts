@@ -1,6 +1,7 @@
 // Reads the balance and the history of an account on the ledger.
 import { invalid } from '#core/errors/errors.ts'
 import type { KeyRing } from '#core/identity/key-ring.ts'
+import { pageSizeOf } from '#core/paging.ts'
 import {
   type AccountPosting,
   type Balance,
@@ -14,7 +15,6 @@ import { accountNotFound, ambiguousMatch, type Customers } from './customers.ts'
 
 const dayUs = 86_400_000_000n
 const defaultWindowUs = 7n * dayUs
-const defaultPageSize = 50
 
 /** Whose money is meant. */
 export type Holder = { projectId: string; mobileNumber: string }
@@ -67,7 +67,7 @@ export async function listTransactions(
   const { postings, next } = await listAccountPostings(db, {
     accountId,
     ...window,
-    limit: pageSize || defaultPageSize,
+    limit: pageSizeOf(pageSize),
     ...(after !== '' && { after }),
   })
   const transactions = postings.map((posting) => movementOf(posting, projectId))

@@ -1,5 +1,7 @@
 // Maps payweave.accounts.v1.BalanceService to the ledger and back.
+
 import type { ServiceImpl } from '@connectrpc/connect'
+import { pageSizeOf } from '#core/paging.ts'
 import type { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import type { Database } from '#platform/db/db.ts'
@@ -16,7 +18,6 @@ import {
 } from '../store/project-balance-store.ts'
 import { internalAccounts, internalNameOf, wireMoney } from './messages.ts'
 
-const usualPageSize = 50
 const maxBalances = 200
 
 /** What a merchant sees beside the float: their own money, their fees and their debt. The rest is our bookkeeping. */
@@ -54,7 +55,7 @@ export function balanceService(db: Database): ServiceImpl<typeof BalanceService>
         holderId: projectId,
         startUs: startTime === undefined ? 0n : microsOfTimestamp(startTime),
         endUs: endTime === undefined ? undefined : microsOfTimestamp(endTime),
-        limit: pageSize === 0 ? usualPageSize : pageSize,
+        limit: pageSizeOf(pageSize),
         ...(pageToken !== '' && { after: pageToken }),
       })
       return { postings: postings.map(postingMessage), nextPageToken: next ?? '' }

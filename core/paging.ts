@@ -1,0 +1,72 @@
+// The pages of a list: how many rows, where the next one begins, and the token that says so. Reads nothing.
+import { type Failure, invalid } from './errors/errors.ts'
+import { isUuid } from './identity/id.ts'
+
+/** The number of rows of a page; `usual` for a request that names none. */
+export function pageSizeOf(requested: number, usual = 50): number {
+  return requested === 0 ? usual : requested
+}
+
+/** One page, and the token of the next one; empty for none. `found` has one row more than the page if another follows. */
+export function pageOf<T>(
+  found: readonly T[],
+  size: number,
+  tokenOf: (last: T) => string,
+): { rows: T[]; nextPageToken: string } {
+  const rows = found.slice(0, size)
+  const last = found.length > size ? rows.at(-1) : undefined
+  return { rows, nextPageToken: last === undefined ? '' : tokenOf(last) }
+}
+
+/** The token of a place in an order: its parts in base64url. */
+export function tokenOf(...parts: readonly (string | number | bigint)[]): string {
+  return Buffer.from(parts.join(' ')).toString('base64url')
+}
+
+/** The text of a token that `tokenOf` made. */
+export function textIn(token: string): string {
+  return Buffer.from(token, 'base64url').toString()
+}
+
+/**
+ * The UUID in a token; undefined for an empty token, which is the beginning. Throws INVALID_PARAMETER for a token that
+ * holds none.
+ */
+export function idIn(token: string): string | undefined {
+  if (token === '') return undefined
+  const id = textIn(token)
+  if (!isUuid(id)) throw badPageToken()
+  return id
+}
+
+/** A place in an order by a number, and by the id of rows that have the same one. */
+export type Place = { at: bigint; id: string }
+
+/**
+ * The place in a token; undefined for an empty token. Throws INVALID_PARAMETER, which names `field`, for a token that
+ * is not one of ours.
+ */
+export function placeIn(token: string, field = 'page_token'): Place | undefined {
+  if (token === '') return undefined
+  const [, at, id = ''] = /^(\d{1,17}) (\S{36})$/.exec(textIn(token)) ?? []
+  if (at === undefined || !isUuid(id)) throw badPageToken(field)
+  return { at: BigInt(at), id }
+}
+
+const maxMs = 100_000_000_000_000n
+
+/** The place of an order by time, whose token has milliseconds since 1970; throws as `placeIn` does. */
+export function timePlaceIn(
+  token: string,
+  field = 'page_token',
+): { time: Date; id: string } | undefined {
+  const place = placeIn(token, field)
+  if (place === undefined) return undefined
+  if (place.at >= maxMs) throw badPageToken(field)
+  return { time: new Date(Number(place.at)), id: place.id }
+}
+
+/** Makes (does not throw) the INVALID_PARAMETER for a token that is not one of ours. */
+export function badPageToken(field = 'page_token'): Failure {
+  return invalid(field, 'is not one of ours')
+}
