@@ -252,6 +252,7 @@ const internalReasons = {
   HOLD_CLOSED: { ...conflict, meaning: 'The hold was posted, voided or has lapsed.' },
   TRANSFER_REVERSED: { ...conflict, meaning: 'Another reversal of the transfer exists.' },
   LEDGER_CONFLICT: { ...taken, meaning: 'The same UUID was used with other content.' },
+  REFERENCE_CONFLICT: { ...taken, meaning: 'The back end knows this UUID with other content.' },
   REFERENCE_REFUSED: {
     ...conflict,
     meaning: 'The back end has reported this UUID as unknown or cancelled, and never executes it.',

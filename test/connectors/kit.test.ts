@@ -253,3 +253,33 @@ it.each([[[]], [['']], [['secret', '']]])(
     ).rejects.toThrow('none may be empty')
   },
 )
+
+it('an id that is used again with other content is refused, and changes nothing', async () => {
+  const [chargeId, other, attemptId] = [randomUUID(), randomUUID(), randomUUID()]
+  const money = { currency: 'USD', amountMinor: 100n, mobileNumber: '+12025550100' }
+  const expireTime = new Date(Date.now() + 3_600_000)
+  const charge = { businessName: 'Shop', expireTime, ...money }
+  await insertCharges(db, [
+    { chargeId, ...charge },
+    { chargeId: other, ...charge },
+  ])
+  await startAttempt(db, chargeId, attemptId)
+  const conflict = { reason: 'REFERENCE_CONFLICT' }
+  await expect(startAttempt(db, other, attemptId)).rejects.toMatchObject(conflict)
+  expect(await startAttempt(db, chargeId, attemptId)).toMatchObject({ outcome: 'processing' })
+  expect((await startAttempt(db, other, randomUUID())).charge).toBeDefined()
+
+  const credit = { reference: randomUUID(), kind: 'payout', ...money } as const
+  await acceptCredit(db, credit, 'sent by nobody')
+  for (const changed of [
+    { amountMinor: 101n },
+    { currency: 'EUR' },
+    { mobileNumber: '+12025550101' },
+    { kind: 'refund' } as const,
+  ]) {
+    const call = acceptCredit(db, { ...credit, ...changed }, 'sent by nobody')
+    await expect(call).rejects.toMatchObject(conflict)
+  }
+  await acceptCredit(db, credit, 'sent by nobody')
+  expect(await findCredit(db, credit.reference)).toMatchObject(credit)
+})

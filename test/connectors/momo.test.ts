@@ -85,9 +85,11 @@ it('the description of MTN is a valid OpenAPI document that says who wrote it', 
 })
 
 /** What wallets without cards, transfers, bills, reviews and rates can show. */
-const shown = new Set(['access', 'charges', 'reports', 'wallets', 'payouts', 'refunds'])
+const shown = new Set(['access', 'charges', 'wallets', 'payouts', 'refunds'])
+/** The kit sends the reports of every connector in the same way: the example's test checks them. */
+const groups = checkGroups.filter((group) => group !== 'reports')
 
-it.each(checkGroups)('the connector keeps every rule of %s that MTN can show', async (group) => {
+it.each(groups)('the connector keeps every rule of %s that MTN can show', async (group) => {
   const results = await connector.runGroup(group)
   const of = (wanted: string) => results.filter(({ result }) => result === wanted)
   expect(of('failed').map(({ name, reason }) => `${name}: ${reason ?? ''}`)).toEqual([])
@@ -192,14 +194,15 @@ it('a payout waits for money in our account and for a corrected configuration, a
     // What has failed at MTN is asked for again by another reference.
     const [first, ...references] = momo.sentOf(payoutId)
     expect(references.map((one) => one === first)).toEqual([true, true, false])
-    for (const [fault, reason] of [
-      ['no funds', 'INSUFFICIENT_FUNDS'],
-      ['malformed', 'UNAVAILABLE'],
-    ] as const) {
+    const refused = async (fault: Fault, reason: string) => {
       const { chargeId, attemptId } = await pay(world, payer, fault)
       expect((await reported(world, chargeId, 'REFUSED')).refusalReason).toBe(reason)
       expect(momo.sentOf(attemptId)).toHaveLength(1)
     }
+    await Promise.all([
+      refused('no funds', 'INSUFFICIENT_FUNDS'),
+      refused('malformed', 'UNAVAILABLE'),
+    ])
   }))
 
 it('a request that MTN has accepted without an answer has not failed, though MTN then refuses it and does not know it yet', () =>

@@ -109,6 +109,12 @@ export const defectsOf = (openFormUrl: string): readonly PlantedDefect[] => [
     defect: { openCardFrame: () => Promise.resolve({ frameUrl: openFormUrl }) },
   },
   {
+    what: 'takes any content for a payout that it has',
+    foundBy: 'payouts/other-content',
+    says: /same id with other content: answered ok, not already_exists/,
+    defect: { createPayout: (call, forward) => forward(call).catch(() => ({})) },
+  },
+  {
     what: 'loses a refund',
     foundBy: 'refunds/completed',
     says: /no report COMPLETED/,

@@ -224,7 +224,7 @@ describe('wallets', () => {
     const attemptId = randomUUID()
     await pay(first.chargeId, '123456', attemptId)
     await expect(pay(second.chargeId, '123456', attemptId)).rejects.toMatchObject({
-      reason: 'INVALID_PARAMETER',
+      reason: 'REFERENCE_CONFLICT',
     })
   })
 })

@@ -44,7 +44,7 @@ export function chargeHandlers(
 
 /**
  * The handlers of payouts and refunds: a refund goes to the number that paid. CHARGE_NOT_FOUND for one of a charge that is
- * unknown or not paid. Work of this kind sends the money.
+ * unknown or not paid, REFERENCE_CONFLICT for an id that was used with other content. Work of this kind sends the money.
  */
 export function payoutHandlers(
   { db, notify }: { db: Database; notify: () => void },

@@ -2,7 +2,7 @@
 import { Failure } from '#core/errors/errors.ts'
 import { numberOf, refusalReasons } from '#core/payment/words.ts'
 import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
-import type { Database } from '#platform/db/db.ts'
+import type { Database, Queryable } from '#platform/db/db.ts'
 import { chargeReport } from '../api/report-messages.ts'
 import type { Attempt, AttemptEnd, AttemptResult, Charge } from '../domain/payment.ts'
 import type { ClaimedWork, NewWork } from '../domain/work.ts'
@@ -15,7 +15,7 @@ const refused: AttemptResult = { outcome: 'refused', refusal: null }
 /**
  * Stores an attempt before the provider is called, with the work that calls it, if any. Returns its charge when the attempt
  * is new and may be executed, otherwise what became of it: refused where the charge is closed or another attempt is open.
- * Rejects with CHARGE_NOT_FOUND.
+ * Rejects with CHARGE_NOT_FOUND, and with REFERENCE_CONFLICT when the attempt is one of another charge.
  */
 export async function startAttempt(
   db: Database,
@@ -24,12 +24,12 @@ export async function startAttempt(
   work?: NewWork,
 ): Promise<AttemptResult & { charge?: Charge }> {
   // A repeat waits for no lock.
-  const before = await findAttempt(db, attemptId)
+  const before = await findOf(chargeId, db, attemptId)
   if (before !== undefined) return before
   return db.transaction(async (tx) => {
     const charge = await lockCharge(tx, chargeId)
     if (charge === undefined) throw new Failure('CHARGE_NOT_FOUND', `no charge ${chargeId}`)
-    const known = await findAttempt(tx, attemptId)
+    const known = await findOf(chargeId, tx, attemptId)
     if (known !== undefined) return known
     const isPayable = charge.state === 'open' && !charge.isExpired
     if (isPayable && (await insertAttempt(tx, attemptId, chargeId, 'processing'))) {
@@ -38,8 +38,18 @@ export async function startAttempt(
     }
     await insertAttempt(tx, attemptId, chargeId, 'refused')
     // Unless an enquiry has called this id unknown since we looked.
-    return (await findAttempt(tx, attemptId)) ?? refused
+    return (await findOf(chargeId, tx, attemptId)) ?? refused
   })
+}
+
+async function findOf(
+  chargeId: string,
+  db: Queryable,
+  attemptId: string,
+): Promise<Attempt | undefined> {
+  const found = await findAttempt(db, attemptId)
+  if (found === undefined || found.chargeId === null || found.chargeId === chargeId) return found
+  throw new Failure('REFERENCE_CONFLICT', `attempt ${attemptId} is one of another charge`)
 }
 
 /** Finds an attempt. One that is unknown is stored as such, so that it is never executed. */

@@ -1,20 +1,32 @@
 // Accepts and ends the money that is sent out: payouts and refunds.
+import { Failure } from '#core/errors/errors.ts'
 import { TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { payoutReport, refundReport } from '../api/report-messages.ts'
 import type { Credit } from '../domain/payment.ts'
 import type { ClaimedWork } from '../domain/work.ts'
-import { insertCredit, updateCredit } from '../store/payment-store.ts'
+import { findCredit, insertCredit, updateCredit } from '../store/payment-store.ts'
 import { holdWork, insertWork } from '../store/work-store.ts'
 
-/** Stores a credit with the work of this kind that sends it; repeating it changes nothing. */
+/**
+ * Stores a credit with the work of this kind that sends it; repeating it changes nothing. Rejects with REFERENCE_CONFLICT when
+ * the reference is that of another credit.
+ */
 export async function acceptCredit(db: Database, credit: Credit, workKind: string): Promise<void> {
   const { reference } = credit
   await db.transaction(async (tx) => {
-    if (!(await insertCredit(tx, credit))) return
+    if (!(await insertCredit(tx, credit))) {
+      if (isSame(credit, await findCredit(tx, reference))) return
+      throw new Failure('REFERENCE_CONFLICT', `${reference} was used with other content`)
+    }
     const payload = Buffer.alloc(0)
     await insertWork(tx, { kind: workKind, key: reference, subject: reference, payload })
   })
+}
+
+function isSame(credit: Credit, known: Credit | undefined): boolean {
+  const fields = ['kind', 'currency', 'amountMinor', 'mobileNumber'] as const
+  return fields.every((field) => credit[field] === known?.[field])
 }
 
 /**

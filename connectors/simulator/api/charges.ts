@@ -55,8 +55,8 @@ export type ServiceContext = PayContext & {
 }
 
 /**
- * The handlers of payweave.backend.v1.ChargeService. They refuse bad fields with INVALID_PARAMETER, and an unknown charge with
- * CHARGE_NOT_FOUND.
+ * The handlers of payweave.backend.v1.ChargeService. They refuse bad fields with INVALID_PARAMETER, an unknown charge with
+ * CHARGE_NOT_FOUND, and an attempt of another charge with REFERENCE_CONFLICT.
  */
 export function chargeService(context: ServiceContext): ServiceImpl<typeof ChargeService> {
   const { db, chargesChanged, publicUrl, checkoutOrigin } = context
@@ -123,38 +123,44 @@ function frameQuery(language: string, theme: FrameTheme | undefined): string {
 
 /**
  * The handlers of payweave.backend.v1.PayoutService: every payout succeeds at once. They refuse a bad amount with
- * INVALID_PARAMETER.
+ * INVALID_PARAMETER, and an id that was used with other content with REFERENCE_CONFLICT.
  */
 export function payoutService({
   db,
   reportsWritten,
 }: PayContext): ServiceImpl<typeof PayoutService> {
-  const storePayout = batched<NewPayout, void>({
+  const isStored = batched<NewPayout, boolean>({
     maxInFlight: 2,
     maxBatchSize: 100,
-    alone: (payout) => insertPayouts(db, [payout]),
+    alone: async (payout) => (await insertPayouts(db, [payout])).size === 0,
     async together(payouts) {
-      await insertPayouts(db, payouts)
-      return payouts.map(() => undefined)
+      const other = await insertPayouts(db, payouts)
+      return payouts.map(({ payoutId }) => !other.has(payoutId))
     },
     isOfOne: isRefused,
   })
   return {
     async createPayout({ payoutId, amount, mobileNumber }) {
-      await storePayout({ payoutId: rolledUpId(payoutId), ...readMoney(amount), mobileNumber })
+      const payout = { payoutId: rolledUpId(payoutId), ...readMoney(amount), mobileNumber }
+      if (!(await isStored(payout))) refuseOther(payoutId)
       reportsWritten()
       return {}
     },
     async createRefund({ refundId, chargeId, amount }) {
-      await insertRefund(db, {
+      const refund = {
         refundId: rolledUpId(refundId),
         chargeId: rolledUpId(chargeId),
         ...readMoney(amount),
-      })
+      }
+      if (!(await insertRefund(db, refund))) refuseOther(refundId)
       reportsWritten()
       return {}
     },
   }
+}
+
+function refuseOther(id: string): never {
+  throw new Failure('REFERENCE_CONFLICT', `${id} was used with other content`)
 }
 
 function readCharge(charge: Charge): NewCharge {

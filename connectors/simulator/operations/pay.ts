@@ -137,9 +137,7 @@ async function earlierOutcome(
   const attempt = await findAttempt(tx, attemptId)
   if (attempt === undefined) return undefined
   if (attempt.chargeId !== null && attempt.chargeId !== chargeId) {
-    throw new Failure('INVALID_PARAMETER', 'the attempt belongs to another charge', {
-      details: { field: 'attempt_id' },
-    })
+    throw new Failure('REFERENCE_CONFLICT', `attempt ${attemptId} is one of another charge`)
   }
   return outcomeOf(attempt)
 }

@@ -6,16 +6,21 @@ import type { Report } from '../domain/report.ts'
 
 const insertPayoutsStatement = sql(
   'insert_payouts',
-  `with made as (
-     insert into payout (payout_id, currency, amount_minor, mobile_number)
+  `with asked as (
      select payout_id, currency, amount_minor, mobile_number
      from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[])
        as p (payout_id, currency, amount_minor, mobile_number)
-     order by payout_id
+   ), made as (
+     insert into payout (payout_id, currency, amount_minor, mobile_number)
+     select payout_id, currency, amount_minor, mobile_number from asked order by payout_id
      on conflict (payout_id) do nothing returning payout_id
+   ), owed as (
+     insert into report (subject_id, position, kind, outcome)
+     select payout_id, 1, 'payout', 'completed' from made
    )
-   insert into report (subject_id, position, kind, outcome)
-   select payout_id, 1, 'payout', 'completed' from made`,
+   select a.payout_id as "payoutId" from asked a join payout k on ${byKey('k.payout_id', 'a.payout_id')}
+   where (k.currency, k.amount_minor, k.mobile_number)
+     is distinct from (a.currency, a.amount_minor, a.mobile_number)`,
 )
 /** A payout that payments asked for. */
 export type NewPayout = {
@@ -25,9 +30,15 @@ export type NewPayout = {
   mobileNumber: string
 }
 
-/** Stores payouts, completed, with their reports, in the order of their ids; leaves out those that are known. */
-export async function insertPayouts(db: Queryable, payouts: NewPayout[]): Promise<void> {
-  await db.run(insertPayoutsStatement, [
+/**
+ * Stores payouts, completed, with their reports, in the order of their ids; leaves out those that are known, and returns the
+ * ids of those that are known with other content.
+ */
+export async function insertPayouts(
+  db: Queryable,
+  payouts: NewPayout[],
+): Promise<ReadonlySet<string>> {
+  const other = await db.rows<{ payoutId: string }>(insertPayoutsStatement, [
     arrayParameter(
       'uuid',
       payouts.map(({ payoutId }) => payoutId),
@@ -45,6 +56,7 @@ export async function insertPayouts(db: Queryable, payouts: NewPayout[]): Promis
       payouts.map(({ mobileNumber }) => mobileNumber),
     ),
   ])
+  return new Set(other.map(({ payoutId }) => payoutId))
 }
 
 const insertRefundStatement = sql(
@@ -52,17 +64,21 @@ const insertRefundStatement = sql(
   `with made as (
      insert into refund (refund_id, charge_id, currency, amount_minor) values ($1, $2, $3, $4)
      on conflict (refund_id) do nothing returning refund_id
+   ), owed as (
+     insert into report (subject_id, position, kind, outcome)
+     select refund_id, 1, 'refund', 'completed' from made
    )
-   insert into report (subject_id, position, kind, outcome)
-   select refund_id, 1, 'refund', 'completed' from made`,
+   select refund_id as "refundId" from refund where refund_id = $1
+     and (charge_id, currency, amount_minor) is distinct from ($2::uuid, $3::text, $4::bigint)`,
 )
-/** Stores a refund, completed, with its report; does nothing when it is known. */
+/** Stores a refund, completed, with its report; does nothing when it is known. False when it is known with other content. */
 export async function insertRefund(
   db: Queryable,
   refund: { refundId: string; chargeId: string; currency: string; amountMinor: bigint },
-): Promise<void> {
+): Promise<boolean> {
   const { refundId, chargeId, currency, amountMinor } = refund
-  await db.run(insertRefundStatement, [refundId, chargeId, currency, amountMinor])
+  const values = [refundId, chargeId, currency, amountMinor]
+  return (await db.row(insertRefundStatement, values)) === undefined
 }
 
 // Earlier reports are found by their key: two `is null` would match `report_due`, and the server would compare every open report with

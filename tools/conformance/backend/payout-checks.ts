@@ -42,6 +42,20 @@ export const payoutChecks: readonly BackendCheck[] = [
       demand(world.reports.of(payoutId).length === 0, 'a refused payout was reported')
     },
   ),
+  payout(
+    'other-content',
+    'A payout whose id comes again with another amount or receiver is refused; the first one is paid out.',
+    ['payout.completed'],
+    async (world) => {
+      const { mobile_number: mobileNumber } = world.outcome('payout.completed')
+      const call = { payoutId: newReference(world), amount: amountOf(world), mobileNumber }
+      await world.payouts.createPayout(call)
+      await demandConflict(world.payouts.createPayout({ ...call, amount: more(call.amount) }))
+      const other = mobileNumber.replace(/\d$/, (digit) => (digit === '0' ? '1' : '0'))
+      await demandConflict(world.payouts.createPayout({ ...call, mobileNumber: other }))
+      await reported(world, call.payoutId, 'COMPLETED')
+    },
+  ),
   refund(
     'completed',
     'A refund is reported COMPLETED; repeating the call changes nothing.',
@@ -54,7 +68,28 @@ export const payoutChecks: readonly BackendCheck[] = [
     ['refund.failed'],
     (world) => payBack(world, 'refund.failed', 'FAILED'),
   ),
+  refund(
+    'other-content',
+    'A refund whose id comes again with another amount is refused; the first one is paid back.',
+    ['refund.completed'],
+    async (world) => {
+      const { currency } = world.map
+      const minorUnits = BigInt(world.outcome('refund.completed').minor_units)
+      const amount = { currency, minorUnits }
+      const call = { refundId: newReference(world), chargeId: await paidCharge(world), amount }
+      await world.payouts.createRefund(call)
+      await demandConflict(world.payouts.createRefund({ ...call, amount: more(amount) }))
+      await reported(world, call.refundId, 'COMPLETED')
+    },
+  ),
 ]
+
+type Amount = ReturnType<typeof amountOf>
+const more = (amount: Amount): Amount => ({ ...amount, minorUnits: amount.minorUnits + 1n })
+
+function demandConflict(call: Promise<unknown>): Promise<void> {
+  return demandStatus(call, 'already_exists', 'the same id with other content')
+}
 
 async function payOut(
   world: World,

@@ -567,7 +567,8 @@ export declare const ChargeService: GenService<{
     output: typeof WithdrawChargesResponseSchema;
   },
   /**
-   * Tries a wallet, once per attempt_id. NOT_FOUND for an unknown charge.
+   * Tries a wallet, once per attempt_id. NOT_FOUND for an unknown charge, ALREADY_EXISTS (REFERENCE_CONFLICT) for an
+   * attempt_id of another charge.
    *
    * @generated from rpc payweave.backend.v1.ChargeService.PayWithWallet
    */

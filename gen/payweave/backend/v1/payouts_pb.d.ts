@@ -116,7 +116,8 @@ export declare const CreateRefundResponseSchema: GenMessage<CreateRefundResponse
  */
 export declare const PayoutService: GenService<{
   /**
-   * Accepts a payout. Repeating the call changes nothing.
+   * Accepts a payout. Repeating the call changes nothing. ALREADY_EXISTS (REFERENCE_CONFLICT) when the id was used with
+   * another amount or receiver.
    *
    * @generated from rpc payweave.backend.v1.PayoutService.CreatePayout
    */
@@ -126,7 +127,8 @@ export declare const PayoutService: GenService<{
     output: typeof CreatePayoutResponseSchema;
   },
   /**
-   * Accepts a refund. Repeating the call changes nothing.
+   * Accepts a refund. Repeating the call changes nothing. ALREADY_EXISTS (REFERENCE_CONFLICT) when the id was used with
+   * another amount or charge.
    *
    * @generated from rpc payweave.backend.v1.PayoutService.CreateRefund
    */
