@@ -11,6 +11,7 @@ import { listenCommand } from '../cli/listen.ts'
 import { paymentCommands } from '../cli/payments.ts'
 import { projectCommands } from '../cli/projects.ts'
 import { requestsCommand } from '../cli/requests/tail.ts'
+import { routeCommands } from '../cli/routes.ts'
 import { runCommands } from '../cli/run.ts'
 import { sealCommands } from '../cli/seal.ts'
 import { triggerCommand } from '../cli/trigger/command.ts'
@@ -30,6 +31,7 @@ const commands = [
   ...ledgerCommands,
   ...catalogueCommands,
   ...billCommands,
+  ...routeCommands,
 ]
 
 process.exitCode = await runCommands(commands, process.argv.slice(2))

@@ -20,6 +20,7 @@ import { projectCommands } from './projects.ts'
 import { requestsCommand } from './requests/tail.ts'
 import { restoreCommands } from './restore/command.ts'
 import { keyListCommands } from './rotation/command.ts'
+import { routeCommands } from './routes.ts'
 import { runCommands, type Surroundings } from './run.ts'
 import { sandboxResetCommand } from './sandbox.ts'
 import { sealCommands } from './seal.ts'
@@ -38,6 +39,7 @@ const commands: Command[] = [
   ...ledgerCommands,
   ...catalogueCommands,
   ...billCommands,
+  ...routeCommands,
   doctorCommand,
   statusCommand,
   triggerCommand,

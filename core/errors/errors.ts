@@ -248,6 +248,7 @@ const internalReasons = {
   TRANSFER_NOT_FOUND: { ...notFound, meaning: 'There is no such transfer.' },
   HOLD_NOT_FOUND: { ...notFound, meaning: 'There is no such hold.' },
   MOVEMENT_NOT_FOUND: { ...notFound, meaning: 'There is no such movement.' },
+  ROUTE_NOT_FOUND: { ...notFound, meaning: 'There is no such route.' },
   REVIEW_NOT_FOUND: { ...notFound, meaning: 'There is no such review, challenge or artefact.' },
   HOLD_CLOSED: { ...conflict, meaning: 'The hold was posted, voided or has lapsed.' },
   TRANSFER_REVERSED: { ...conflict, meaning: 'Another reversal of the transfer exists.' },

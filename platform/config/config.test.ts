@@ -251,6 +251,40 @@ describe('production', () => {
   })
 })
 
+describe('connectors', () => {
+  const connectorsOf = (connectors: unknown, more = {}) =>
+    readSettings('payments', { ...stores, ...more, CONNECTORS: JSON.stringify(connectors) })
+      .connectors
+
+  it('connectors are addresses by name, none unless they are given', () => {
+    expect(readSettings('payments', stores).connectors).toEqual({})
+    expect(connectorsOf({ 'connector-momo': 'http://momo-1:8080, http://momo-2:8080' })).toEqual({
+      'connector-momo': 'http://momo-1:8080,http://momo-2:8080',
+    })
+  })
+
+  it.each([
+    ['of another kind of process', { gateway: 'http://momo' }, {}, 'must be simulator, or'],
+    ['without an address', { 'connector-momo': null }, {}, 'must be a http: or https: URL'],
+    ['as a list', ['connector-momo'], {}, 'must be an object'],
+    [
+      'that is the default one too',
+      { simulator: 'http://momo' },
+      {},
+      'must not have the connector',
+    ],
+    [
+      'in the clear beside TLS',
+      { 'connector-momo': 'http://momo' },
+      { RPC_TLS: 'required' },
+      'https',
+    ],
+  ])('a connector %s is refused', (_, connectors, more, said) => {
+    const problems = problemsOf(() => connectorsOf(connectors, more))
+    expect(problems).toEqual([expect.stringMatching(`^CONNECTORS .*${said}`)])
+  })
+})
+
 describe('addresses of services', () => {
   it('addresses of services are https exactly when the processes speak mutual TLS', () => {
     const env = { ...stores, RPC_TLS: 'required' }

@@ -185,6 +185,9 @@ function contradictions(env: Env, values: Readonly<Record<string, unknown>>): st
   if (values['natsPasswordFile'] !== undefined && values['natsCredsFile'] !== undefined) {
     problems.push('NATS_PASSWORD_FILE and NATS_CREDS_FILE must not both be set')
   }
+  if (Object.hasOwn(values['connectors'] ?? {}, textOf(values, 'backendName'))) {
+    problems.push('CONNECTORS must not have the connector of BACKEND_NAME')
+  }
   return problems
 }
 
@@ -204,8 +207,11 @@ function transportProblems(values: Readonly<Record<string, unknown>>): string[] 
   const { rpcTls } = values
   if (rpcTls !== 'off' && rpcTls !== 'required') return []
   const scheme = rpcTls === 'required' ? 'https:' : 'http:'
-  return Object.entries(meshUrls).flatMap(([key, name]) => {
-    const value = values[key]
+  const addresses = Object.entries(meshUrls).map(([key, name]) => [name, values[key]] as const)
+  const connectors = Object.values(values['connectors'] ?? {}).map(
+    (url) => ['CONNECTORS', url] as const,
+  )
+  return [...addresses, ...connectors].flatMap(([name, value]) => {
     if (typeof value !== 'string') return []
     const fits = value.split(',').every((url) => url.startsWith(scheme))
     return fits ? [] : [`${name} must be ${scheme.slice(0, -1)} while RPC_TLS is ${rpcTls}`]

@@ -110,6 +110,17 @@ export const origins: Reader<string> = {
   },
 }
 
+/** Addresses of connectors by their names; empty for none. */
+export const connectorOrigins: Reader<Readonly<Record<string, string>>> = {
+  of: 'JSON: addresses by name',
+  read(text) {
+    const given = Object.entries(recordOf(parseJson(text), 'the value'))
+    return Object.fromEntries(
+      given.map(([name, urls]) => [backendName.read(name), origins.read(String(urls))]),
+    )
+  },
+}
+
 /** An http(s) URL that may have a path; read without a slash at its end. */
 export const baseUrl: Reader<string> = {
   of: 'http(s) URL',

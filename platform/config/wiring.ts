@@ -17,6 +17,7 @@ import {
 import {
   backendName,
   baseUrl,
+  connectorOrigins,
   databaseUrl,
   flag,
   host,
@@ -187,6 +188,13 @@ export const wiring = {
     default: 'simulator',
     meaning:
       'Name of the back end at BACKEND_URL, in tokens and certificates: `simulator`, or a connector’s own, for example `connector-momo`. A connector reads here who it is.',
+  }),
+  CONNECTORS: setting({
+    for: ['payments'],
+    reader: connectorOrigins,
+    default: '{}',
+    meaning:
+      'RPC addresses of further connectors, which routes can name, for example `{"connector-momo":"https://momo:8080"}`. A name stays here until no open payment has it.',
   }),
   SIMULATOR_URL: setting({
     for: ['gateway'],

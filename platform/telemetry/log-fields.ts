@@ -50,6 +50,7 @@ const logFields = {
   stream: 'word',
   durable: 'word',
   consumer: 'word',
+  connector: 'word',
   schema: 'word',
   migration: 'word',
   setting: 'word',

@@ -4,6 +4,7 @@ import type { KeySource } from '#core/identity/key-ring.ts'
 import type { Database } from '#platform/db/db.ts'
 import type { CommittedEvent } from '#platform/events/outbox.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
+import type { BackendCall } from './domain/backend-call.ts'
 import { paymentMetrics } from './metrics.ts'
 import { batchingChanger } from './operations/change.ts'
 import type { CheckoutContext } from './operations/checkout.ts'
@@ -13,12 +14,14 @@ import {
   type PaymentContext,
   type PaymentSettings,
 } from './operations/payments.ts'
-import type { Backend } from './ports/backend.ts'
+import type { RouteContext } from './operations/routes.ts'
+import type { Connectors } from './ports/connectors.ts'
 import type { FindMerchant } from './ports/merchants.ts'
 import { oldestUnreportedRefundS } from './store/refund-store.ts'
 import { taskBacklog } from './store/task-store.ts'
 import { callMaker } from './workers/calls.ts'
-import { startDirectCalls } from './workers/direct-calls.ts'
+import { type DirectCalls, startDirectCalls } from './workers/direct-calls.ts'
+import { openRouteTable } from './workers/route-table.ts'
 import { startTasks } from './workers/tasks.ts'
 import { startCounts, startEnquiries, startExpiry, startPayouts } from './workers/workers.ts'
 
@@ -30,24 +33,29 @@ export type EngineOptions = {
   linkKeys: KeySource
   settings: PaymentSettings
   findMerchant: FindMerchant
-  backend: Backend
+  connectors: Connectors
   /** Publishes a committed event directly. */
   publishEvent: (event: CommittedEvent) => void
+  /** Ends a start that still waits for the database. */
+  stopping?: AbortSignal
 }
 
 /** Payments with its workers running. */
 export type Engine = {
   payments: PaymentContext
   checkouts: CheckoutContext
+  routes: RouteContext
   /** Stops the workers after their current work. */
   close(): Promise<void>
 }
 
-/** Starts the workers. */
-export function startPayments(options: EngineOptions): Engine {
-  const { db, log, backend, linkKeys, settings, findMerchant, publishEvent } = options
-  const makeCalls = callMaker({ db, log, backend, linkKeys })
-  const calls = startDirectCalls({ db, log }, makeCalls)
+/** Reads the routes and starts the workers. Rejects with an AbortError when `stopping` aborts before. */
+export async function startPayments(options: EngineOptions): Promise<Engine> {
+  const { db, log, connectors, linkKeys, settings, findMerchant, publishEvent } = options
+  const table = await openRouteTable(options)
+  const { routing } = table
+  const makeCalls = callMaker({ db, log, connectors, routing, linkKeys })
+  const calls = directCallsOf(connectors, () => startDirectCalls({ db, log }, makeCalls))
   const payments: PaymentContext = {
     db,
     storePayment: batchingStore(db),
@@ -61,22 +69,40 @@ export function startPayments(options: EngineOptions): Engine {
       backlog: () => taskBacklog(db),
       oldestUnreportedRefundS: () => oldestUnreportedRefundS(db),
     }),
+    routing,
     publish: publishEvent,
     callBackend: calls.call,
   }
   const loops = [
+    table,
     calls,
     startTasks({ db, log }, makeCalls),
     startExpiry(payments),
     startPayouts(payments),
-    startEnquiries(payments, backend),
+    startEnquiries(payments, connectors),
     ...startCounts({ db, log }),
   ]
   return {
     payments,
-    checkouts: { payments, backend },
+    checkouts: { payments, connectors },
+    routes: { db, connectors, reload: table.reload },
     async close() {
       await Promise.all(loops.map((loop) => loop.close()))
+    },
+  }
+}
+
+/** Direct calls of each connector by themselves: one that hangs holds up no other. */
+function directCallsOf({ names, defaultName }: Connectors, start: () => DirectCalls): DirectCalls {
+  const otherwise = start()
+  const lanes = new Map(names.map((name) => [name, name === defaultName ? otherwise : start()]))
+  return {
+    call(calls: BackendCall[]) {
+      const groups = Map.groupBy(calls, ({ connector }) => connector ?? defaultName)
+      for (const [name, some] of groups) (lanes.get(name) ?? otherwise).call(some)
+    },
+    async close() {
+      await Promise.all([...lanes.values()].map((lane) => lane.close()))
     },
   }
 }

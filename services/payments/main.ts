@@ -8,6 +8,7 @@ import { ChargeReportService } from '#gen/payweave/payments/v1/charge_report_pb.
 import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
+import { RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
 import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { readSettings, type SettingsOf } from '#platform/config/config.ts'
 import { openServiceDatabase } from '#platform/db/service-database.ts'
@@ -27,10 +28,12 @@ import { paymentSubjects } from './api/events.ts'
 import { paymentOperationsService } from './api/operations.ts'
 import { paymentsService } from './api/payments.ts'
 import { chargeReportService } from './api/reports.ts'
+import { routingService } from './api/routes.ts'
 import { settlementService } from './api/settlements.ts'
 import { startPayments } from './engine.ts'
 import type { PaymentSettings } from './operations/payments.ts'
 import { backendPort } from './ports/backend.ts'
+import { connectorsOf } from './ports/connectors.ts'
 import { merchantFinder } from './ports/merchants.ts'
 import { linkDependants } from './store/link-key-store.ts'
 
@@ -44,18 +47,25 @@ runProcess('payments', async (stopping, log) => {
   jetStreamMetric(metrics, nats)
   const accounts = openPeer('accounts', settings.accountsUrl, identity)
   const delivery = openPeer('delivery', settings.deliveryUrl, identity)
-  const backend = openPeer(settings.backendName, settings.backendUrl, identity)
+  const connectors = [
+    openPeer(settings.backendName, settings.backendUrl, identity),
+    ...Object.entries(settings.connectors).map(([name, url]) => openPeer(name, url, identity)),
+  ]
+  const backends = connectors.map((peer) => {
+    return [peer.name, backendPort(peer.of(ChargeService), peer.of(PayoutService))] as const
+  })
   const consumers = { ledger: accounts.of(InboxService), delivery: delivery.of(InboxService) }
   const outbox = startOutbox({ db, nats, subjects: paymentSubjects(consumers), log, metrics })
-  const engine = startPayments({
+  const engine = await startPayments({
     db,
     log,
     metrics,
     linkKeys: keys['link.key'],
     settings: paymentSettings(settings),
     findMerchant: merchantFinder(accounts.of(AccessService)),
-    backend: backendPort(backend.of(ChargeService), backend.of(PayoutService)),
+    connectors: connectorsOf(new Map(backends), settings.backendName),
     publishEvent: outbox.publish,
+    stopping,
   })
   const operatorKeys = startProcessKeys({ db, files: keys, log, dependants: linkDependants(db) })
   const { payments, checkouts } = engine
@@ -72,6 +82,7 @@ runProcess('payments', async (stopping, log) => {
       ChargeReportService,
       SettlementService,
       PaymentOperationsService,
+      RoutingService,
       KeyService,
     ],
     routes: (router) => {
@@ -80,6 +91,7 @@ runProcess('payments', async (stopping, log) => {
       router.service(ChargeReportService, chargeReportService(payments))
       router.service(SettlementService, settlementService(db))
       router.service(PaymentOperationsService, paymentOperationsService(db))
+      router.service(RoutingService, routingService(engine.routes))
       operatorKeys.routes(router)
     },
     // Events wait in the outbox while the broker is away, so the service is ready without it.
@@ -89,7 +101,7 @@ runProcess('payments', async (stopping, log) => {
       { name: 'outbox', close: () => outbox.close() },
       accounts,
       delivery,
-      backend,
+      ...connectors,
       { name: 'nats', close: () => nats.close() },
     ],
   })

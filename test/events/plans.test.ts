@@ -10,7 +10,12 @@ import { claimReports } from '../../connectors/simulator/store/report-store.ts'
 import { writeHoldsPosted } from '../../services/accounts/ledger/store/hold-store.ts'
 import { writeEnds } from '../../services/billing/store/bill-store.ts'
 import { complete } from '../../services/delivery/store/complete-store.ts'
-import { markDone, markLater } from '../../services/payments/store/task-store.ts'
+import {
+  countAttempt,
+  markDone,
+  markLater,
+  moveCalls,
+} from '../../services/payments/store/task-store.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
@@ -38,7 +43,15 @@ it.each<[string, (asked: Queryable) => Promise<unknown>]>([
   ],
   ['charges that were announced', (asked) => markDone(asked, { kind: 'announce', subjectIds })],
   ['charges that were withdrawn', (asked) => markDone(asked, { kind: 'withdraw', subjectIds })],
-  ['tasks that are put off', (asked) => markLater(asked, { kind: 'announce', subjectIds })],
+  [
+    'tasks that are put off',
+    (asked) => markLater(asked, { kind: 'announce', subjectIds }, 'unsent'),
+  ],
+  [
+    'charges that move to another connector',
+    (asked) => moveCalls(asked, 'announce', [], { from: null, to: 'simulator' }),
+  ],
+  ['charges that are announced ahead', (asked) => countAttempt(asked, subjectIds)],
 ])('%s', async (_, work) => {
   const plans = await plansOf(db, work)
   expect(plans.length).toBeGreaterThan(0)

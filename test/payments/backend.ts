@@ -41,6 +41,8 @@ export function newBackend() {
     refusalReason: RefusalReason.UNSPECIFIED,
     /** Charges that cannot be announced. */
     refuses: (() => false) as (charge: Charge) => boolean,
+    /** What an announcement waits for before it is answered. */
+    announcesAfter: Promise.resolve(),
     /** What a payout waits for before it is answered. */
     paysOutAfter: Promise.resolve(),
   }
@@ -50,15 +52,17 @@ export function newBackend() {
     throw new ConnectError('the back end is down', Code.Unavailable)
   }
   const charges: ServiceImpl<typeof ChargeService> = {
-    announceCharges: ({ charges: announced }) =>
-      answer(() => {
+    async announceCharges({ charges: announced }) {
+      await state.announcesAfter
+      return answer(() => {
         received.announcements += 1
         if (announced.some((charge) => state.refuses(charge))) {
           throw new Failure('INVALID_PARAMETER', 'a charge that cannot be taken')
         }
         for (const charge of announced) received.charges.set(charge.chargeId, charge)
         return {}
-      }),
+      })
+    },
     withdrawCharges: ({ withdrawals }) =>
       answer(() => {
         for (const withdrawal of withdrawals)

@@ -6,6 +6,7 @@ import { type Database, isCheckViolation, sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { creationEvent } from '../../services/payments/api/events.ts'
 import { draftPayment, type NewPayment } from '../../services/payments/domain/new-payment.ts'
+import { routingOf } from '../../services/payments/domain/routing.ts'
 import { paymentMetrics } from '../../services/payments/metrics.ts'
 import { batchingChanger } from '../../services/payments/operations/change.ts'
 import {
@@ -26,6 +27,7 @@ const projectId = newId()
 const merchantId = newId()
 const merchant = { merchantId, businessName: 'Demo Store', mobileNumber: '+12025550199' }
 const linkKeys = fixedKeys()
+const routing = routingOf([], 'simulator')
 const { keyId: linkKeyId } = linkKeys().current
 const quoted = `O'Neil "sells" \\ %s $1 {} 😀`
 
@@ -63,6 +65,7 @@ beforeAll(async () => {
       backlog: () => Promise.resolve([]),
       oldestUnreportedRefundS: () => Promise.resolve(0),
     }),
+    routing: () => routing,
     publish: () => undefined,
     callBackend: () => undefined,
   }

@@ -1,5 +1,5 @@
 // Payments on a database of its own, served over RPC between a back end and callers, for the tests of this folder.
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,8 +9,6 @@ import { expect } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
-import { ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
-import { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
 import {
   ChargeOutcome,
   ChargeReportService,
@@ -33,30 +31,34 @@ import {
   PaymentsService,
   PayoutState,
 } from '#gen/payweave/payments/v1/payments_pb.js'
+import { RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
 import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import type { CommittedEvent } from '#platform/events/outbox.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
-import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
+import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/client/client.ts'
 import { serveRpc } from '#platform/rpc/server/server.ts'
 import { createTestClock } from '#platform/testing/clock.ts'
 import { checkoutService } from '../../services/payments/api/checkout.ts'
 import { paymentOperationsService } from '../../services/payments/api/operations.ts'
 import { paymentsService } from '../../services/payments/api/payments.ts'
 import { chargeReportService } from '../../services/payments/api/reports.ts'
+import { routingService } from '../../services/payments/api/routes.ts'
 import { settlementService } from '../../services/payments/api/settlements.ts'
 import { startPayments } from '../../services/payments/engine.ts'
 import type { PaymentSettings } from '../../services/payments/operations/payments.ts'
-import { backendPort } from '../../services/payments/ports/backend.ts'
 import { merchantFinder } from '../../services/payments/ports/merchants.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { fixedKeys } from '../support/keys.ts'
-import { newAccounts, newBackend } from './backend.ts'
+import { newAccounts } from './backend.ts'
+import { second, serveConnectors } from './connectors.ts'
 
 const host = '127.0.0.1'
+/** Of an operator, for every RPC. */
+export const bearer = 'operator-credential-0123456789'
 
 export const settings: PaymentSettings = {
   feeSchedule: {
@@ -101,7 +103,9 @@ export async function startHarness(
   linkKeys: KeySource = fixedKeys(),
 ) {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-payments-'))
-  writeIdentities(secrets, ['payments', 'simulator', 'gateway', 'accounts', 'console'])
+  const sha256 = createHash('sha256').update(bearer).digest('hex')
+  const names = ['payments', 'simulator', second, 'gateway', 'accounts', 'console']
+  writeIdentities(secrets, names, [{ name: 'operator', sha256, rpcs: ['*'] }])
   const identityOf = (name: string) =>
     openIdentity({ name, dir: join(secrets, name), log: silentLog })
   const database = await createTestDatabase('payments', migrationFolders('payments'))
@@ -110,57 +114,42 @@ export async function startHarness(
   const projectId = randomUUID()
   const merchantId = randomUUID()
   const otherMerchantId = randomUUID()
-  const backend = newBackend()
   const accounts = newAccounts(
     new Map([
       [merchantId, { projectId, businessName: 'Demo Store' }],
       [otherMerchantId, { projectId, businessName: 'Second Store' }],
     ]),
   )
-  const servers = [
-    await serveRpc({
-      host,
-      port: 0,
-      identity: identityOf('simulator'),
-      log: silentLog,
-      services: [ChargeService, PayoutService],
-      routes: (router) => {
-        router.service(ChargeService, backend.charges)
-        router.service(PayoutService, backend.payouts)
-      },
-    }),
-    await serveRpc({
-      host,
-      port: 0,
-      identity: identityOf('accounts'),
-      log: silentLog,
-      services: [AccessService],
-      routes: (router) => router.service(AccessService, { getMerchant: accounts.getMerchant }),
-    }),
-  ]
-  const [simulatorServer, accountsServer] = servers
-  const pools = servers.map((server) => createRpcPool(`http://${host}:${server.port}`))
+  const accountsServer = await serveRpc({
+    host,
+    port: 0,
+    identity: identityOf('accounts'),
+    log: silentLog,
+    services: [AccessService],
+    routes: (router) => router.service(AccessService, { getMerchant: accounts.getMerchant }),
+  })
+  const pools: RpcPool[] = []
   const client = (name: string, audience: string, port: number | undefined) => {
     const pool = createRpcPool(`http://${host}:${port}`)
     pools.push(pool)
     return { url: `http://${host}:${port}`, audience, identity: identityOf(name), pool }
   }
-  const toBackend = client('payments', 'simulator', simulatorServer?.port)
-  const toCharges = { ...toBackend, timeoutMs: 10_000 }
+  const { backend, secondBackend, toCharges, connectors, ...served } = await serveConnectors(
+    identityOf,
+    client,
+  )
+  const servers = [...served.servers, accountsServer]
   let publish: ((event: CommittedEvent) => void) | undefined
-  const engine = startPayments({
+  const engine = await startPayments({
     db,
     log: silentLog,
     metrics: new Registry(),
     linkKeys,
     settings: { ...settings, ...overrides },
     findMerchant: merchantFinder(
-      createRpcClient(AccessService, client('payments', 'accounts', accountsServer?.port)),
+      createRpcClient(AccessService, client('payments', 'accounts', accountsServer.port)),
     ),
-    backend: backendPort(
-      createRpcClient(ChargeService, toCharges),
-      createRpcClient(PayoutService, toBackend),
-    ),
+    connectors,
     publishEvent: (event) => publish?.(event),
   })
   const server = await serveRpc({
@@ -174,6 +163,7 @@ export async function startHarness(
       ChargeReportService,
       SettlementService,
       PaymentOperationsService,
+      RoutingService,
     ],
     routes: (router) => {
       router.service(PaymentsService, paymentsService(engine.payments))
@@ -181,6 +171,7 @@ export async function startHarness(
       router.service(ChargeReportService, chargeReportService(engine.payments))
       router.service(SettlementService, settlementService(db))
       router.service(PaymentOperationsService, paymentOperationsService(db))
+      router.service(RoutingService, routingService(engine.routes))
     },
   })
   const payments = createRpcClient(PaymentsService, client('gateway', 'payments', server.port))
@@ -198,10 +189,15 @@ export async function startHarness(
     payments,
     reports,
     settlementList: createRpcClient(SettlementService, client('accounts', 'payments', server.port)),
+    secondBackend,
+    /** Where payments is served. */
+    url: `http://${host}:${server.port}`,
+    secondReports: createRpcClient(ChargeReportService, client(second, 'payments', server.port)),
     operations: createRpcClient(
       PaymentOperationsService,
       client('console', 'payments', server.port),
     ),
+    routes: createRpcClient(RoutingService, client('console', 'payments', server.port)),
     checkouts: createRpcClient(CheckoutService, client('gateway', 'payments', server.port)),
     ...calls,
     ...read,

@@ -1,5 +1,4 @@
 // Tests what the staff sees of payments: refunds without a good end, and calls that the back end does not take.
-import { randomUUID } from 'node:crypto'
 import { type Client, Code } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
@@ -8,11 +7,9 @@ import {
   type PaymentOperationsService,
   WaitingRefundState,
 } from '#gen/payweave/payments/v1/operations_pb.js'
-import { parseMembership } from '#platform/rpc/auth/roles.ts'
-import { runWithContext } from '#platform/rpc/context.ts'
-import { newTraceparent } from '#platform/telemetry/spans.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, startHarness } from './harness.ts'
+import { as } from './person.ts'
 
 let harness: Harness
 let operations: Client<typeof PaymentOperationsService>
@@ -21,14 +18,6 @@ beforeAll(async () => {
   operations = harness.operations
 })
 afterAll(() => harness?.stop())
-
-/** Does something as a person of the staff. */
-function as<T>(role: string, work: () => Promise<T>): Promise<T> {
-  const held = [parseMembership(role)].filter((one) => one !== undefined)
-  const person = { id: `${role}@example.com`, memberships: held }
-  const acting = { person, projectId: undefined, sessionId: randomUUID() }
-  return runWithContext({ requestId: randomUUID(), traceparent: newTraceparent(), acting }, work)
-}
 
 /** A refund of late money, as far as the back end has accepted it. */
 async function refund() {

@@ -5,6 +5,7 @@ import { type Database, type Queryable, sql } from '#platform/db/db.ts'
 import type { CommittedEvent } from '#platform/events/outbox.ts'
 import type { BackendCall } from '../../services/payments/domain/backend-call.ts'
 import type { Payment } from '../../services/payments/domain/payment.ts'
+import { routingOf } from '../../services/payments/domain/routing.ts'
 import { paymentMetrics } from '../../services/payments/metrics.ts'
 import { batchingChanger } from '../../services/payments/operations/change.ts'
 import {
@@ -19,6 +20,7 @@ import { settings } from './harness.ts'
 
 export const projectId = newId()
 const merchantId = newId()
+const routing = routingOf([], 'simulator')
 const merchant = { merchantId, businessName: 'Demo Store', mobileNumber: '+12025550199' }
 
 /** A process, with what it did. */
@@ -85,6 +87,7 @@ export function processOn(bare: Database): Spied {
       backlog: () => Promise.resolve([]),
       oldestUnreportedRefundS: () => Promise.resolve(0),
     }),
+    routing: () => routing,
     publish: (event: CommittedEvent) => void published.push(event),
     callBackend: (some: BackendCall[]) => void calls.push(...some),
     published,

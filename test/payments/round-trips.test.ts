@@ -5,6 +5,7 @@ import { newId } from '#core/identity/id.ts'
 import type { Database } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import type { NewPayment } from '../../services/payments/domain/new-payment.ts'
+import { routingOf } from '../../services/payments/domain/routing.ts'
 import { paymentMetrics } from '../../services/payments/metrics.ts'
 import { batchingChanger } from '../../services/payments/operations/change.ts'
 import {
@@ -22,6 +23,7 @@ import { settings } from './harness.ts'
 
 /** `begin` and `commit`. */
 const transactionEnds = 2
+const routing = routingOf([], 'simulator')
 
 let database: TestDatabase
 let wire: CountingWire
@@ -46,6 +48,7 @@ beforeAll(async () => {
       backlog: () => Promise.resolve([]),
       oldestUnreportedRefundS: () => Promise.resolve(0),
     }),
+    routing: () => routing,
     publish: () => undefined,
     callBackend: () => undefined,
   }

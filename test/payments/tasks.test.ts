@@ -6,7 +6,9 @@ import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge
 import { type Database, sql } from '#platform/db/db.ts'
 import { systemTimers } from '#platform/process/loop.ts'
 import type { BackendCall } from '../../services/payments/domain/backend-call.ts'
+import { routingOf } from '../../services/payments/domain/routing.ts'
 import type { Announcement, Backend } from '../../services/payments/ports/backend.ts'
+import { connectorsOf } from '../../services/payments/ports/connectors.ts'
 import { oldestUnreportedRefundS } from '../../services/payments/store/refund-store.ts'
 import { taskLeasedUntil } from '../../services/payments/store/task-store.ts'
 import { callMaker } from '../../services/payments/workers/calls.ts'
@@ -76,7 +78,9 @@ function hangingCharges(db: Database) {
   const withdraw = () => Promise.resolve()
   const payOut = () => new Promise<void>(() => undefined)
   const backend = { announce, withdraw, payOut } as unknown as Backend
-  const options = { db, log: silentLog, backend, linkKeys: fixedKeys() }
+  const connectors = connectorsOf(new Map([['simulator', backend]]), 'simulator')
+  const routing = () => routingOf([], 'simulator')
+  const options = { db, log: silentLog, connectors, routing, linkKeys: fixedKeys() }
   const timers = { ...systemTimers, nowMs: () => systemTimers.nowMs() + clock.shiftMs }
   const charges = startDirectCalls({ ...options, timers }, callMaker(options))
   return {
@@ -87,7 +91,10 @@ function hangingCharges(db: Database) {
       const calls = Array.from({ length: count }, () => ({
         kind: 'payout' as const,
         subjectId: randomUUID(),
+        connector: null,
         attempts: 1,
+        unsentAttempts: 0,
+        projectId: randomUUID(),
         amountMinor: 1n,
         currency: 'USD',
         mobileNumberE164: '+12025550108',
@@ -96,7 +103,7 @@ function hangingCharges(db: Database) {
     },
     announce(payerId: string) {
       const charge = { amountMinor: 1n, paymentChannel: 'payment_link' }
-      const call = { kind: 'announce', subjectId: payerId, attempts: 1, charge }
+      const call = { kind: 'announce', subjectId: payerId, connector: null, attempts: 1, charge }
       charges.call([call as unknown as BackendCall])
     },
     close: () => charges.close(),

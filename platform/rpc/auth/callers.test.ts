@@ -32,6 +32,7 @@ import { ChargeReportService } from '#gen/payweave/payments/v1/charge_report_pb.
 import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
+import { RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
 import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { CallService } from '#gen/payweave/rpc/v1/call_pb.js'
@@ -71,6 +72,7 @@ const services: DescService[] = [
   PaymentsService,
   SettlementService,
   PaymentOperationsService,
+  RoutingService,
   QuotesService,
 ]
 const methods = new Map<string, DescMethod>(

@@ -32,6 +32,8 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'payweave.payments.v1.SettlementService/*': ['accounts'],
   // For people of the staff, in the console.
   'payweave.payments.v1.PaymentOperationsService/*': [],
+  // For operators, by bearer or in the console.
+  'payweave.payments.v1.RoutingService/*': [],
   'payweave.accounts.v1.AccessService/AuthenticateSubscriptionKey': [gateway],
   'payweave.accounts.v1.AccessService/AuthenticateApiKey': [gateway],
   'payweave.accounts.v1.AccessService/CheckGrant': [gateway, institution],

@@ -23,6 +23,7 @@ const patterns: ReadonlyArray<readonly [pattern: string, words: string]> = [
   ['^[A-Z][A-Z0-9_]{0,63}$', 'must be 1 to 64 capitals, digits and underscores, a capital first'],
   ['^[a-z0-9_]{1,64}$', 'must be 1 to 64 lower-case letters, digits and underscores'],
   ['^[0-9a-f]{8}$', 'must be 8 hex digits'],
+  ['^[a-z0-9-]{1,32}$', 'must be 1 to 32 small letters, digits and hyphens'],
   ['^[a-z.]{1,20}$', 'must be the name of a file of keys'],
   ['^[0-9]{4,12}$', 'must be 4 to 12 digits'],
   ['^[0-9]{12}$', 'must be twelve digits'],

@@ -8,10 +8,11 @@ import {
   type ChargeReportService,
   TransferOutcome as WireTransferOutcome,
 } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { currentContext } from '#platform/rpc/context.ts'
 import type { AttemptOutcome } from '../domain/charge-report.ts'
 import type { TransferOutcome } from '../domain/payout.ts'
 import type { PaymentContext } from '../operations/payments.ts'
-import { reportCharge, reportPayout, reportRefund } from '../operations/reports.ts'
+import { type Reporter, reportCharge, reportPayout, reportRefund } from '../operations/reports.ts'
 import { payerStateNumber, payoutStateNumber } from './messages.ts'
 
 const chargeOutcomes: Partial<Record<ChargeOutcome, AttemptOutcome>> = {
@@ -26,8 +27,8 @@ const transferOutcomes: Partial<Record<WireTransferOutcome, TransferOutcome>> = 
 }
 
 /**
- * The handlers of ChargeReportService; a repeated report changes nothing. All refuse an id that was never announced
- * with CHARGE_NOT_FOUND, and an outcome that is not set with MISSING_PARAMETER. `reportCharge` refuses the reason of a
+ * The handlers of ChargeReportService; a repeated report changes nothing. All refuse an id that was never announced,
+ * or that another connector has, with CHARGE_NOT_FOUND, and an outcome that is not set with MISSING_PARAMETER. `reportCharge` refuses the reason of a
  * refusal with another outcome with INVALID_PARAMETER.
  */
 export function chargeReportService(
@@ -38,23 +39,30 @@ export function chargeReportService(
       if (refusalReason !== RefusalReason.UNSPECIFIED && outcome !== ChargeOutcome.REFUSED) {
         throw invalid('refusal_reason', 'must be unset for an outcome that is no refusal')
       }
-      const state = await reportCharge(payments, chargeId, {
+      const report = {
         attemptId,
         outcome: required(chargeOutcomes[outcome]),
         paymentMethod: wordOf(paymentMethods, paymentMethod),
         refusalReason: wordOf(refusalReasons, refusalReason),
-      })
+      }
+      const state = await reportCharge(payments, chargeId, report, reporter())
       return { payerState: payerStateNumber(state) }
     },
     async reportPayout({ payoutId, outcome }) {
-      const state = await reportPayout(payments, payoutId, required(transferOutcomes[outcome]))
+      const ended = required(transferOutcomes[outcome])
+      const state = await reportPayout(payments, payoutId, ended, reporter())
       return { payoutState: payoutStateNumber(state) }
     },
     async reportRefund({ refundId, outcome }) {
-      await reportRefund(payments, refundId, required(transferOutcomes[outcome]))
+      await reportRefund(payments, refundId, required(transferOutcomes[outcome]), reporter())
       return {}
     },
   }
+}
+
+function reporter(): Reporter {
+  const caller = currentContext()?.caller
+  return caller?.kind === 'service' ? caller.name : undefined
 }
 
 function required<T>(outcome: T | undefined): T {

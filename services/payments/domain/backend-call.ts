@@ -1,14 +1,16 @@
 // The calls that a payment owes to the back end; each has a row in `task` until it was made.
-import type { PaymentChannel, PaymentState } from '#core/payment/words.ts'
+import type { PaymentChannel, PaymentMethod, PaymentState } from '#core/payment/words.ts'
 import { chargeMinor, type Payer, type Payment } from './payment.ts'
 import type { Transition } from './transition.ts'
 
 /** A share that may be paid. */
 export type Charge = {
+  projectId: string
   amountMinor: bigint
   currency: string
   mobileNumberE164: string
   paymentChannel: PaymentChannel
+  paymentMethod: PaymentMethod
   businessName: string
   expireTime: Date
   /** The key of its cash code; null for one from before key ids. */
@@ -16,12 +18,31 @@ export type Charge = {
 }
 
 /** A call with its content; `subjectId` is that of its task. */
-export type BackendCall = { subjectId: string; attempts: number } & (
+export type BackendCall = {
+  subjectId: string
+  /** The connector that it goes to; null for the default connector. */
+  connector: string | null
+  /** This one among them. */
+  attempts: number
+  /** Attempts that certainly reached no connector. */
+  unsentAttempts: number
+} & (
   | { kind: 'announce'; charge: Charge }
   | { kind: 'withdraw'; reason: PaymentState }
   | { kind: 'refund'; payerId: string; amountMinor: bigint; currency: string }
-  | { kind: 'payout'; mobileNumberE164: string; amountMinor: bigint; currency: string }
+  | {
+      kind: 'payout'
+      projectId: string
+      mobileNumberE164: string
+      amountMinor: bigint
+      currency: string
+    }
 )
+
+/** Whether no connector can have received the call before this attempt. */
+export function isUnsent({ attempts, unsentAttempts }: BackendCall): boolean {
+  return unsentAttempts === attempts - 1
+}
 
 /** A call of one kind. */
 export type CallOf<K extends BackendCall['kind']> = Extract<BackendCall, { kind: K }>
@@ -31,34 +52,45 @@ export function announcementsOf(payment: Payment): BackendCall[] {
   if (payment.state !== 'Pending') return []
   return payment.payers.map((payer) => ({
     subjectId: payer.payerId,
-    attempts: 1,
+    connector: payer.connector,
+    ...firstAttempt,
     kind: 'announce',
     charge: chargeOf(payment, payer),
   }))
 }
 
-function chargeOf({ currency, businessName }: Payment, payer: Payer): Charge {
-  const { mobileNumberE164, paymentChannel, expireTime, linkKeyId } = payer
+const firstAttempt = { attempts: 1, unsentAttempts: 0 }
+
+function chargeOf({ projectId, currency, businessName }: Payment, payer: Payer): Charge {
+  const { mobileNumberE164, paymentChannel, paymentMethod, expireTime, linkKeyId } = payer
   const amountMinor = chargeMinor(payer)
-  const common = { amountMinor, currency, businessName, expireTime, linkKeyId }
-  return { ...common, mobileNumberE164, paymentChannel }
+  const common = { projectId, amountMinor, currency, businessName, expireTime, linkKeyId }
+  return { ...common, mobileNumberE164, paymentChannel, paymentMethod }
 }
 
 /** The calls of a transition. */
 export function callsOf({ payment, tasks, refunds }: Transition): BackendCall[] {
-  const { currency } = payment
+  const { projectId, currency } = payment
+  // A refund and a withdrawal go to the connector that has the charge.
+  const connectorOf = (wanted: string) =>
+    payment.payers.find(({ payerId }) => payerId === wanted)?.connector ?? null
   return tasks.map(({ subjectId, kind, reason }): BackendCall => {
-    const common = { subjectId, attempts: 1 }
-    if (kind === 'withdraw' && reason !== undefined) return { ...common, kind, reason }
+    const common = { subjectId, ...firstAttempt }
+    if (kind === 'withdraw' && reason !== undefined) {
+      return { ...common, kind, connector: connectorOf(subjectId), reason }
+    }
     if (kind === 'refund') {
       const refund = refunds.find(({ refundId }) => refundId === subjectId)
-      if (refund !== undefined) return { ...common, kind, currency, ...amountOf(refund) }
+      if (refund !== undefined) {
+        const connector = connectorOf(refund.payerId)
+        return { ...common, kind, connector, currency, ...amountOf(refund) }
+      }
     }
     if (kind === 'payout') {
       const payee = payment.payees.find(({ payeeId }) => payeeId === subjectId)
       if (payee !== undefined) {
-        const { mobileNumberE164, netMinor: amountMinor } = payee
-        return { ...common, kind, currency, mobileNumberE164, amountMinor }
+        const { connector, mobileNumberE164, netMinor: amountMinor } = payee
+        return { ...common, kind, connector, projectId, currency, mobileNumberE164, amountMinor }
       }
     }
     throw new Error(`a task ${kind} has no content`)

@@ -34,8 +34,15 @@ export type Decision = {
   transition?: Transition | undefined
   /** A report of the back end, which counts once. */
   report?: (AttemptKey & ReportedOutcome) | undefined
-  /** An attempt of ours, whose outcome is enquired after `leaseMs`. */
-  begins?: (AttemptKey & { projectId: string; paymentId: string; leaseMs: number }) | undefined
+  /** An attempt of ours at its connector, whose outcome is enquired there after `leaseMs`. */
+  begins?:
+    | (AttemptKey & {
+        projectId: string
+        paymentId: string
+        connector: string | null
+        leaseMs: number
+      })
+    | undefined
   /** An attempt whose outcome is known; only one of ours has a row. */
   ends?: AttemptKey | undefined
   /** A refund whose outcome was reported. */

@@ -111,6 +111,7 @@ export function draftPayment(
       receiptId: undefined,
       hasLink: true,
       linkKeyId: settings.linkKeyId,
+      connector: null,
       ttlS: settings.timesToPayS[payer.paymentChannel],
     })),
     payees: payees.map((payee, index) =>
@@ -176,6 +177,7 @@ function draftPayee(payee: NewPayee, feeMinor: bigint, withheldMinor: bigint): P
     netMinor: payee.amountMinor - feeMinor - withheldMinor,
     payoutState: 'waiting',
     releaseTime: undefined,
+    connector: null,
   }
 }
 

@@ -38,6 +38,8 @@ export type Payer = {
   hasLink: boolean
   /** The key of link token and cash code; null for a payer without a link or from before key ids. */
   linkKeyId: string | null
+  /** The connector that has the charge; null for the default connector, in rows from before routes. */
+  connector: string | null
 }
 
 /** One who gets a part. */
@@ -53,6 +55,8 @@ export type Payee = {
   delayDays: number
   payoutState: PayoutState
   releaseTime: Date | undefined
+  /** The connector that the payout is handed over to; null until then, and for the default connector in rows from before routes. */
+  connector: string | null
 }
 
 /** Browser and push targets; empty when not given. */

@@ -1,18 +1,25 @@
-// Announces charges to the back end.
+// Announces charges to their connectors.
 import type { KeyRing, KeySource } from '#core/identity/key-ring.ts'
 import type { Database } from '#platform/db/db.ts'
 import type { CallOf } from '../domain/backend-call.ts'
 import { cashCode } from '../domain/links.ts'
-import type { Announcement, Backend } from '../ports/backend.ts'
-import { readCharges } from '../store/task-store.ts'
+import type { Announcement } from '../ports/backend.ts'
+import type { Connectors } from '../ports/connectors.ts'
+import { countAttempt, readCharges } from '../store/task-store.ts'
 
 /** Announces charges at once. Their tasks stay: announcing again changes nothing. */
 export async function announceCharges(
-  { db, backend, linkKeys }: { db: Database; backend: Backend; linkKeys: KeySource },
+  { db, connectors, linkKeys }: { db: Database; connectors: Connectors; linkKeys: KeySource },
   payerIds: string[],
 ): Promise<void> {
-  const calls = await readCharges(db, payerIds)
-  await backend.announce(calls.map((call) => announcementOf(call, linkKeys())))
+  // Before the connectors are read: after this none of them changes.
+  await countAttempt(db, payerIds)
+  const calls = Map.groupBy(await readCharges(db, payerIds), ({ connector }) => connector)
+  await Promise.all(
+    [...calls].map(([connector, some]) =>
+      connectors.of(connector).announce(some.map((call) => announcementOf(call, linkKeys()))),
+    ),
+  )
 }
 
 /** What the back end receives about a charge. INTERNAL_ERROR when the key of its cash code was retired. */

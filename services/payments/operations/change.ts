@@ -9,6 +9,7 @@ import { committedEvent, transitionEvent } from '../api/events.ts'
 import { type BackendCall, callsOf } from '../domain/backend-call.ts'
 import type { AttemptKey, Decide, Decision, Found } from '../domain/decision.ts'
 import type { Payment } from '../domain/payment.ts'
+import { type Routing, routePayouts } from '../domain/routing.ts'
 import type { StoredEvent } from '../domain/stored-event.ts'
 import type { PaymentMetrics } from '../metrics.ts'
 import { attemptName, type Locked, lockPayments, type Place } from '../store/lock-store.ts'
@@ -20,6 +21,8 @@ export type ChangeContext = {
   changeInBatch: ChangeInBatch
   log: Logger
   metrics: PaymentMetrics
+  /** The routes as they are now. */
+  routing: () => Routing
   /** Publishes a committed event. */
   publish: (event: CommittedEvent) => void
   /** Makes calls to the back end whose tasks were committed. */
@@ -36,8 +39,8 @@ export type Change = {
   absent: () => Failure
 }
 
-/** A change, and the call that its event names. */
-type Request = Change & { origin: CallContext | undefined }
+/** A change, the routes of its payouts, and the call that its event names. */
+type Request = Change & Pick<ChangeContext, 'routing'> & { origin: CallContext | undefined }
 
 /** A payment after its change. */
 export type Changed = { payment: Payment; decision: Decision }
@@ -72,7 +75,11 @@ export function batchingChanger(db: Database): ChangeInBatch {
  * Rejects with what `decide` throws, with `absent`, and as a Queryable does.
  */
 export async function change(context: ChangeContext, asked: Change): Promise<Changed> {
-  const outcome = await context.changeInBatch({ ...asked, origin: currentContext() })
+  const outcome = await context.changeInBatch({
+    ...asked,
+    routing: context.routing,
+    origin: currentContext(),
+  })
   if ('error' in outcome) throw outcome.error
   afterCommit(context, outcome.written)
   return outcome.written
@@ -174,6 +181,7 @@ function decideOn(found: Findings, request: Request): Outcome | typeof leftOut {
     if (!one.isLocked) return leftOut
     const decision = request.decide({ ...one, ...found.see(request) })
     const { transition } = decision
+    if (transition !== undefined) routePayouts(transition, request.routing)
     const event = transition && transitionEvent(transition, request.origin)
     found.note(decision)
     return { written: { payment: transition?.payment ?? one.payment, decision, event } }

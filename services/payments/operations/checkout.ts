@@ -7,7 +7,8 @@ import { beginAttempt } from '../domain/charge-report.ts'
 import { isReceiptToken, linkTokenHash, receiptIdOf } from '../domain/links.ts'
 import { isOpen, type Payer, type Payment } from '../domain/payment.ts'
 import { cancelByPayer } from '../domain/request-end.ts'
-import type { Backend, CardFrame } from '../ports/backend.ts'
+import type { CardFrame } from '../ports/backend.ts'
+import type { Connectors } from '../ports/connectors.ts'
 import { enquireAfter, readRefusal } from '../store/attempt-store.ts'
 import { type PayerPlace, placeOfLink, readPayment } from '../store/payment-store.ts'
 import { type PaidShare, readPaidShare } from '../store/receipt-store.ts'
@@ -17,7 +18,7 @@ import { notFound, type PaymentContext } from './payments.ts'
 import { reportCharge } from './reports.ts'
 
 /** What payers' pages work with. */
-export type CheckoutContext = { payments: PaymentContext; backend: Backend }
+export type CheckoutContext = { payments: PaymentContext; connectors: Connectors }
 
 /** What a page shows: a payment as one of its payers sees it, with their receipt or why they were refused. */
 export type CheckoutView = {
@@ -71,7 +72,7 @@ export async function getReceipt(
  * one becomes an attempt. `refused` is true when this attempt was refused.
  */
 export async function payWithWallet(
-  { payments, backend }: CheckoutContext,
+  { payments, connectors }: CheckoutContext,
   token: string,
   pin: string,
 ): Promise<CheckoutView & { refused: boolean }> {
@@ -88,26 +89,30 @@ export async function payWithWallet(
       const transition = beginAttempt(payment, attempt, now)
       return transition === undefined
         ? {}
-        : { transition, begins: { ...attempt, leaseMs: attemptLeaseMs } }
+        : {
+            transition,
+            begins: { ...attempt, connector: payer.connector, leaseMs: attemptLeaseMs },
+          }
     },
   })
-  const isOurs = pick(claimed, place).payer.attemptId === attempt.attemptId
-  if (!isOurs) return { ...pick(claimed, place), refused: false }
-  const outcome = await tryWallet({ payments, backend }, attempt, pin)
+  const { attemptId, connector } = pick(claimed, place).payer
+  if (attemptId !== attempt.attemptId) return { ...pick(claimed, place), refused: false }
+  const outcome = await tryWallet({ payments, connectors }, { ...attempt, connector }, pin)
   const view = await viewOf(payments, place)
   return { ...(await withRefusal(payments.db, view)), refused: outcome === 'refused' }
 }
 
 /** Calls the back end with no transaction open. Without an answer the worker of enquiries asks for the outcome. */
 async function tryWallet(
-  { payments, backend }: CheckoutContext,
-  attempt: PayerPlace & { attemptId: string },
+  { payments, connectors }: CheckoutContext,
+  attempt: PayerPlace & { attemptId: string; connector: string | null },
   pin: string,
 ) {
   const { db, log } = payments
-  const { attemptId, payerId } = attempt
+  const { attemptId, payerId, connector } = attempt
   try {
-    const answer = await onceKnown({ payments, backend }, payerId, () =>
+    const backend = connectors.of(connector)
+    const answer = await onceKnown({ payments, connectors }, payerId, () =>
       backend.payWithWallet(payerId, attemptId, pin),
     )
     const outcome = answer?.outcome
@@ -129,7 +134,7 @@ async function tryWallet(
 
 /** Opens a card form of the back end. PAYMENT_NOT_PAYABLE unless the share is pending and takes cards here. */
 export async function openCardFrame(
-  { payments, backend }: CheckoutContext,
+  { payments, connectors }: CheckoutContext,
   token: string,
   look: Pick<CardFrame, 'language' | 'theme'>,
 ): Promise<string> {
@@ -141,7 +146,8 @@ export async function openCardFrame(
     throw new Failure('PAYMENT_NOT_PAYABLE', 'the share cannot be paid by card here now')
   }
   const returnUrl = `${payments.settings.publicBaseUrl}/pay/${token}`
-  const frameUrl = await onceKnown({ payments, backend }, payer.payerId, () =>
+  const backend = connectors.of(payer.connector)
+  const frameUrl = await onceKnown({ payments, connectors }, payer.payerId, () =>
     backend.openCardFrame(payer.payerId, { returnUrl, ...look }),
   )
   if (frameUrl !== undefined) return frameUrl
@@ -175,11 +181,11 @@ async function onceKnown<T>(
 
 /** Announces a charge ahead of the worker; false when the back end is unavailable. */
 async function announceAhead(
-  { payments: { db, linkKeys }, backend }: CheckoutContext,
+  { payments: { db, linkKeys }, connectors }: CheckoutContext,
   payerId: string,
 ): Promise<boolean> {
   try {
-    await announceCharges({ db, backend, linkKeys }, [payerId])
+    await announceCharges({ db, connectors, linkKeys }, [payerId])
     return true
   } catch (error) {
     if (error instanceof Failure) return false

@@ -20,6 +20,7 @@ import {
 } from '../domain/new-payment.ts'
 import type { Payment } from '../domain/payment.ts'
 import { cancel, refund } from '../domain/request-end.ts'
+import { routeCharges } from '../domain/routing.ts'
 import type { Fact } from '../domain/transition.ts'
 import type { FindMerchant } from '../ports/merchants.ts'
 import {
@@ -82,7 +83,10 @@ export async function createPayment(
   await check(payments, request)
   const merchant = await payments.findMerchant(request.projectId, request.merchantId)
   const { keyId: linkKeyId, key } = linkKeys().current
-  const drafted = draftPayment(request, merchant, { ...settings, linkKeyId })
+  const drafted = routeCharges(
+    draftPayment(request, merchant, { ...settings, linkKeyId }),
+    payments.routing(),
+  )
   const { draft, time } = await screen(payments, drafted)
   const event = creationEvent(time === undefined ? draft : created(draft, time), newFact(draft))
   const linked = draft.payers.filter(({ hasLink }) => hasLink)

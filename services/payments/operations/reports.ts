@@ -8,6 +8,9 @@ import { recordReturnedRefund } from '../domain/request-end.ts'
 import { change } from './change.ts'
 import type { PaymentContext } from './payments.ts'
 
+/** The connector that reports; undefined for what a connector answered us, and for an operator's bearer. */
+export type Reporter = string | undefined
+
 /** What became of an attempt of a payer. */
 export type AttemptReport = {
   attemptId: string
@@ -25,15 +28,21 @@ export async function reportCharge(
   context: PaymentContext,
   chargeId: string,
   report: AttemptReport,
+  reporter?: Reporter,
 ): Promise<PayerState> {
   const payerId = chargeId.toLowerCase()
+  const isThis = (payer: { payerId: string }) => payer.payerId === payerId
   const { payment } = await change(context, {
     place: { payerId },
     attempt: { payerId, attemptId: report.attemptId },
     absent: () => unknown('charge'),
-    decide: (found) => decideOnReport(found, payerId, report),
+    decide(found) {
+      const { connector = null } = found.payment.payers.find(isThis) ?? {}
+      checkReporter(context, reporter, { what: 'charge', connector })
+      return decideOnReport(found, payerId, report)
+    },
   })
-  const state = payment.payers.find((payer) => payer.payerId === payerId)?.state
+  const state = payment.payers.find(isThis)?.state
   if (state === undefined) throw new Error('the payment has no such payer')
   return state
 }
@@ -62,16 +71,20 @@ export async function reportPayout(
   context: PaymentContext,
   payoutId: string,
   outcome: TransferOutcome,
+  reporter?: Reporter,
 ): Promise<PayoutState> {
   const payeeId = payoutId.toLowerCase()
+  const isThis = (payee: { payeeId: string }) => payee.payeeId === payeeId
   const { payment } = await change(context, {
     place: { payeeId },
     absent: () => unknown('payout'),
-    decide: ({ payment, now }) => ({
-      transition: applyPayoutReport(payment, { payeeId, outcome }, now),
-    }),
+    decide({ payment, now }) {
+      const { connector = null } = payment.payees.find(isThis) ?? {}
+      checkReporter(context, reporter, { what: 'payout', connector })
+      return { transition: applyPayoutReport(payment, { payeeId, outcome }, now) }
+    },
   })
-  const state = payment.payees.find((payee) => payee.payeeId === payeeId)?.payoutState
+  const state = payment.payees.find(isThis)?.payoutState
   if (state === undefined) throw new Error('the payment has no such payee')
   return state
 }
@@ -84,12 +97,15 @@ export async function reportRefund(
   context: PaymentContext,
   refundId: string,
   outcome: TransferOutcome,
+  reporter?: Reporter,
 ): Promise<void> {
   const { decision } = await change(context, {
     place: { refundId },
     absent: () => unknown('refund'),
     decide: ({ payment, now, refund }) => {
       if (refund === undefined) throw unknown('refund')
+      const payer = payment.payers.find(({ payerId }) => payerId === refund.payerId)
+      checkReporter(context, reporter, { what: 'refund', connector: payer?.connector ?? null })
       if (refund.state !== 'sent') return {}
       const isReturned = outcome === 'failed'
       return {
@@ -101,6 +117,21 @@ export async function reportRefund(
   if (decision.transition === undefined) return
   context.metrics.refundFailed()
   context.log.error({ refundId }, 'refund refused by the back end')
+}
+
+/** Another connector's id answers like an unknown one. */
+function checkReporter(
+  { routing, log }: PaymentContext,
+  reporter: Reporter,
+  { what, connector }: { what: string; connector: string | null },
+): void {
+  const owner = connector ?? routing().defaultConnector
+  if (reporter === undefined || reporter === owner) return
+  log.warn(
+    { kind: what, caller: reporter, connector: owner },
+    'report of another connector refused',
+  )
+  throw unknown(what)
 }
 
 function unknown(what: string): Failure {

@@ -3,8 +3,8 @@ import type { RefusalReason } from '#core/payment/words.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { PayerPlace } from './payment-store.ts'
 
-/** An attempt of ours. */
-export type Attempt = PayerPlace & { attemptId: string }
+/** An attempt of ours, and the connector at which it was tried; null for the default connector. */
+export type Attempt = PayerPlace & { attemptId: string; connector: string | null }
 
 const enquireStatement = sql(
   'attempt_enquire_after',
@@ -26,6 +26,7 @@ type AttemptRow = {
   project_id: string
   payment_id: string
   payer_id: string
+  connector: string | null
 }
 
 const claimStatement = sql(
@@ -37,7 +38,8 @@ const claimStatement = sql(
    update attempt set enquiries = attempt.enquiries + 1, next_enquiry_time = clock_now()
      + least(interval '5 min', interval '2 s' * power(2, least(attempt.enquiries, 10)))
    from due where attempt.attempt_id = due.attempt_id
-   returning attempt.attempt_id, attempt.project_id, attempt.payment_id, attempt.payer_id`,
+   returning attempt.attempt_id, attempt.project_id, attempt.payment_id, attempt.payer_id,
+     attempt.connector`,
 )
 
 /**
@@ -51,6 +53,7 @@ export async function claimAttempts(db: Queryable, limit: number): Promise<Attem
     projectId: row.project_id,
     paymentId: row.payment_id,
     payerId: row.payer_id,
+    connector: row.connector,
   }))
 }
 

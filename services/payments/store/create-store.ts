@@ -25,6 +25,7 @@ const payerColumns: Columns = [
   ['state', 'payer_state'],
   ['link_token_hash', 'bytea'],
   ['link_key_id', 'text'],
+  ['connector', 'text'],
   ['ttl_s', 'integer'],
 ]
 
@@ -162,10 +163,12 @@ function createText(payers: string, payees: string, group?: 'group'): string {
      ), new_payer as (
        insert into payer (project_id, payment_id, payer_id, position, mobile_number,
          mobile_number_e164, first_name, last_name, email, payment_channel, payment_method,
-         amount_minor, fee_minor, state, link_token_hash, link_key_id, expire_time, create_time)
+         amount_minor, fee_minor, state, link_token_hash, link_key_id, connector, expire_time,
+         create_time)
        select $2::uuid, $1::uuid, payer_id, position, mobile_number, mobile_number_e164,
          first_name, last_name, email, payment_channel, payment_method, amount_minor, fee_minor,
-         state, link_token_hash, link_key_id, create_time + ttl_s * interval '1 second', create_time
+         state, link_token_hash, link_key_id, connector, create_time + ttl_s * interval '1 second',
+         create_time
        from ${made}, lateral ${payers}
      ), new_payee as (
        insert into payee (project_id, payment_id, payee_id, position, mobile_number,
@@ -268,6 +271,7 @@ function payerValues(payer: DraftPayer, position: number, tokenHash: Buffer | nu
     payer.state,
     tokenHash,
     payer.linkKeyId,
+    payer.connector,
     payer.ttlS,
   ]
 }

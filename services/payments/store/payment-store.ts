@@ -63,6 +63,7 @@ type PayerColumns = {
   payer_expire_time: Date
   has_link: boolean
   link_key_id: string | null
+  payer_connector: string | null
 }
 
 type PayeeColumns = {
@@ -75,6 +76,7 @@ type PayeeColumns = {
   delay_days: number
   payout_state: PayoutState
   release_time: Date | null
+  payee_connector: string | null
 }
 
 /**
@@ -99,10 +101,11 @@ export function readingWhere(name: string, condition: string, source = 'payment 
          r.fee_minor as payer_fee_minor, r.tip_minor, r.tax_minor, r.convenience_fee_minor,
          r.state as payer_state, r.refused_attempts, r.attempt_id, r.receipt_id,
          r.expire_time as payer_expire_time, r.link_token_hash is not null as has_link,
-         r.link_key_id,
+         r.link_key_id, r.connector as payer_connector,
          e.payee_id, e.mobile_number as payee_mobile_number,
          e.mobile_number_e164 as payee_mobile_number_e164, e.amount_minor as payee_amount_minor,
-         e.fee_minor as payee_fee_minor, e.net_minor, e.delay_days, e.payout_state, e.release_time
+         e.fee_minor as payee_fee_minor, e.net_minor, e.delay_days, e.payout_state, e.release_time,
+         e.connector as payee_connector
        from (select * from payer where payer.payment_id = p.payment_id) r
        full join (select * from payee where payee.payment_id = p.payment_id) e using (position)
        order by position
@@ -273,6 +276,7 @@ function decodePayer(row: PaymentRow): Payer[] {
     expireTime: row.payer_expire_time,
     hasLink: row.has_link,
     linkKeyId: row.link_key_id,
+    connector: row.payer_connector,
   }
   return [payer]
 }
@@ -289,6 +293,7 @@ function decodePayee(row: PaymentRow): Payee[] {
     delayDays: row.delay_days,
     payoutState: row.payout_state,
     releaseTime: row.release_time ?? undefined,
+    connector: row.payee_connector,
   }
   return [payee]
 }

@@ -1,5 +1,6 @@
 // Claims tasks for the back end, reads their contents and marks them done.
 import type { PaymentState } from '#core/payment/words.ts'
+import { byKey } from '#platform/db/by-key.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import { asyncCommit } from '#platform/events/outbox.ts'
 import type { Backlog } from '#platform/telemetry/metrics.ts'
@@ -21,6 +22,7 @@ export type ClaimedTask = {
   kind: Task['kind']
   reason: PaymentState | null
   attempts: number
+  unsent_attempts: number
 }
 
 /** Some tasks of one kind. */
@@ -40,7 +42,7 @@ const claimStatement = sql(
    update task set attempts = task.attempts + 1,
      next_time = clock_now() + $2 * interval '1 millisecond'
    from due where task.subject_id = due.subject_id and task.kind = due.kind
-   returning task.subject_id, task.kind, task.reason, task.attempts`,
+   returning task.subject_id, task.kind, task.reason, task.attempts, task.unsent_attempts`,
 )
 
 /** Claims due tasks of these kinds. Locks them for this one statement; locked ones are skipped. */
@@ -75,29 +77,92 @@ export async function markDone(db: Queryable, { kind, subjectIds }: TasksOfKind)
 
 const laterStatement = sql(
   'task_mark_later',
-  `update task set next_time = clock_now()
+  `update task set unsent_attempts = unsent_attempts + $3::integer, next_time = clock_now()
      + least(interval '60 s', interval '250 ms' * power(2, least(attempts, 10)))
    where subject_id = any($1::uuid[]) and kind = $2::task_kind and ${isOpen}`,
 )
 
-/** Puts tasks off after a failure: 0.5 s doubling to a minute, for ever. */
-export async function markLater(db: Queryable, tasks: TasksOfKind): Promise<void> {
-  await db.run(laterStatement, [tasks.subjectIds, tasks.kind])
+/**
+ * Puts tasks off after a failure: 0.5 s doubling to a minute, for ever. `unsent`: the attempt certainly reached no connector.
+ */
+export async function markLater(
+  db: Queryable,
+  { subjectIds, kind }: TasksOfKind,
+  attempt: 'unsent' | 'unclear',
+): Promise<void> {
+  await db.run(laterStatement, [subjectIds, kind, attempt === 'unsent' ? 1 : 0])
+}
+
+const moveStatement = (kind: 'announce' | 'payout', table: string, id: string, condition: string) =>
+  sql(
+    `task_move_${kind}`,
+    `with free as (
+       select t.subject_id from unnest($1::uuid[], $2::integer[]) as w (subject_id, attempts)
+         join task t on ${byKey('t.subject_id', 'w.subject_id')} and t.kind = '${kind}'
+         join ${table} s on ${byKey(`s.${id}`, 'w.subject_id')}
+       where ${isOpen} and t.attempts = w.attempts and t.unsent_attempts = w.attempts - 1
+         and s.connector is not distinct from $3::text and ${condition}
+       for no key update of t, s skip locked
+     ), moved as (
+       update ${table} set connector = $4 from free
+       where ${byKey(`${table}.${id}`, 'free.subject_id')}
+       returning ${table}.${id} as subject_id
+     )
+     update task set attempts = attempts + 1, unsent_attempts = unsent_attempts + 1,
+       next_time = ${taskLeasedUntil}
+     from moved where ${byKey('task.subject_id', 'moved.subject_id')} and task.kind = '${kind}'
+     returning task.subject_id as "subjectId"`,
+  )
+const moveStatements = {
+  // A share that has ended is withdrawn at the connector that it has.
+  announce: moveStatement('announce', 'payer', 'payer_id', "s.state = 'Pending'"),
+  payout: moveStatement('payout', 'payee', 'payee_id', "s.payout_state = 'sent'"),
+}
+
+/**
+ * Gives charges or payouts to another connector, with a new attempt that is leased to this process: only those of which every
+ * attempt up to this one reached no connector, and which nobody has called since. Returns their ids. Locks rows of tasks,
+ * payers and payees for this one statement, and skips those that are locked.
+ */
+export async function moveCalls(
+  db: Queryable,
+  kind: 'announce' | 'payout',
+  calls: readonly BackendCall[],
+  { from, to }: { from: string | null; to: string },
+): Promise<Set<string>> {
+  const rows = await db.rows<{ subjectId: string }>(moveStatements[kind], [
+    calls.map(({ subjectId }) => subjectId),
+    calls.map(({ attempts }) => attempts),
+    from,
+    to,
+  ])
+  return new Set(rows.map(({ subjectId }) => subjectId))
+}
+
+const countStatement = sql(
+  'task_count_attempt',
+  `update task set attempts = attempts + 1
+   where subject_id = any($1::uuid[]) and kind = 'announce' and ${isOpen}`,
+)
+
+/** Counts an attempt to announce that is about to be made beside the tasks: from now on no charge moves to another connector. */
+export async function countAttempt(db: Queryable, payerIds: string[]): Promise<void> {
+  await db.run(countStatement, [payerIds])
 }
 
 const chargesStatement = sql(
   'task_charges',
-  `select r.payer_id, r.amount_minor + r.fee_minor + r.tip_minor + r.tax_minor
+  `select r.payer_id, r.connector, p.project_id as "projectId", r.amount_minor + r.fee_minor + r.tip_minor + r.tax_minor
        + r.convenience_fee_minor as "amountMinor",
      p.currency, r.mobile_number_e164 as "mobileNumberE164", r.payment_channel as "paymentChannel",
-     p.business_name as "businessName", r.expire_time as "expireTime", r.link_key_id as "linkKeyId"
+     r.payment_method as "paymentMethod", p.business_name as "businessName", r.expire_time as "expireTime", r.link_key_id as "linkKeyId"
    from payer r join payment p on p.project_id = r.project_id and p.payment_id = r.payment_id
    where r.payer_id = any($1::uuid[])`,
 )
 
 const payoutsStatement = sql(
   'task_payouts',
-  `select e.payee_id as "subjectId", e.net_minor as "amountMinor", p.currency,
+  `select e.payee_id as "subjectId", e.connector, p.project_id as "projectId", e.net_minor as "amountMinor", p.currency,
      e.mobile_number_e164 as "mobileNumberE164"
    from payee e join payment p on p.project_id = e.project_id and p.payment_id = e.payment_id
    where e.payee_id = any($1::uuid[])`,
@@ -105,8 +170,14 @@ const payoutsStatement = sql(
 
 const refundsStatement = sql(
   'task_refunds',
-  `select refund_id as "subjectId", payer_id as "payerId", amount_minor as "amountMinor", currency
-   from refund where refund_id = any($1::uuid[])`,
+  `select f.refund_id as "subjectId", r.connector, f.payer_id as "payerId",
+     f.amount_minor as "amountMinor", f.currency
+   from refund f join payer r on r.payer_id = f.payer_id where f.refund_id = any($1::uuid[])`,
+)
+
+const withdrawalsStatement = sql(
+  'task_withdrawals',
+  `select payer_id as "subjectId", connector from payer where payer_id = any($1::uuid[])`,
 )
 
 /** Reads the charges of payers. Locks nothing. */
@@ -114,11 +185,14 @@ export async function readCharges(
   db: Queryable,
   payerIds: string[],
 ): Promise<CallOf<'announce'>[]> {
-  const rows = await db.rows<Charge & { payer_id: string }>(chargesStatement, [payerIds])
-  return rows.map(({ payer_id: subjectId, ...charge }) => ({
+  type Row = Charge & { payer_id: string; connector: string | null }
+  const rows = await db.rows<Row>(chargesStatement, [payerIds])
+  return rows.map(({ payer_id: subjectId, connector, ...charge }) => ({
     kind: 'announce',
     subjectId,
+    connector,
     attempts: 1,
+    unsentAttempts: 0,
     charge,
   }))
 }
@@ -127,7 +201,7 @@ export async function readCharges(
 export async function readCalls(db: Queryable, tasks: ClaimedTask[]): Promise<BackendCall[]> {
   const idsOf = (kind: Task['kind']) =>
     tasks.flatMap((task) => (task.kind === kind ? [task.subject_id] : []))
-  const [charges, payouts, refunds] = await Promise.all([
+  const [charges, payouts, refunds, connectors] = await Promise.all([
     readSome(idsOf('announce'), (ids) => readCharges(db, ids)),
     readSome(idsOf('payout'), (ids) =>
       db.rows<Omit<CallOf<'payout'>, 'kind'>>(payoutsStatement, [ids]),
@@ -135,17 +209,24 @@ export async function readCalls(db: Queryable, tasks: ClaimedTask[]): Promise<Ba
     readSome(idsOf('refund'), (ids) =>
       db.rows<Omit<CallOf<'refund'>, 'kind'>>(refundsStatement, [ids]),
     ),
+    readSome(idsOf('withdraw'), (ids) =>
+      db.rows<Pick<BackendCall, 'subjectId' | 'connector'>>(withdrawalsStatement, [ids]),
+    ),
   ])
-  const withdrawals = tasks.flatMap(({ subject_id: subjectId, kind, reason, attempts }) =>
-    kind === 'withdraw' && reason !== null ? [{ kind, subjectId, attempts, reason }] : [],
-  )
-  const attempts = new Map(tasks.map((task) => [`${task.kind} ${task.subject_id}`, task.attempts]))
+  const taskOf = new Map(tasks.map((task) => [`${task.kind} ${task.subject_id}`, task]))
+  const withdrawals = connectors.flatMap((row) => {
+    const reason = taskOf.get(`withdraw ${row.subjectId}`)?.reason ?? null
+    return reason === null ? [] : [{ ...row, kind: 'withdraw' as const, reason }]
+  })
   return [
     ...charges,
     ...payouts.map((row) => ({ ...row, kind: 'payout' as const })),
     ...refunds.map((row) => ({ ...row, kind: 'refund' as const })),
     ...withdrawals,
-  ].map((call) => ({ ...call, attempts: attempts.get(`${call.kind} ${call.subjectId}`) ?? 1 }))
+  ].map((call) => {
+    const task = taskOf.get(`${call.kind} ${call.subjectId}`)
+    return { ...call, attempts: task?.attempts ?? 1, unsentAttempts: task?.unsent_attempts ?? 0 }
+  })
 }
 
 async function readSome<T>(ids: string[], read: (ids: string[]) => Promise<T[]>): Promise<T[]> {

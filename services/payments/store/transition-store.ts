@@ -16,7 +16,8 @@ import type { StoredEvent } from '../domain/stored-event.ts'
 import { expiryCheckTime, type Transition } from '../domain/transition.ts'
 import { taskLeasedUntil } from './task-store.ts'
 
-// Rows of `u` are rows as they are to be; each must stand where it was read.
+// Rows of `u` are rows as they are to be; each must stand where it was read. A connector that a row has stays: only a call that
+// reached none moves it (task-store.ts).
 const updatePayments = sql(
   'payment_update',
   `update payment set state = u.to_state::payment_state, callback_sequence = u.callback_sequence,
@@ -42,9 +43,10 @@ const updatePayers = sql(
 
 const updatePayees = sql(
   'payee_update',
-  `update payee set payout_state = u.to_state::payout_state, release_time = u.release_time
-   from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[])
-     as u (payee_id, from_state, to_state, release_time)
+  `update payee set payout_state = u.to_state::payout_state, release_time = u.release_time,
+     connector = coalesce(payee.connector, u.connector)
+   from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[], $5::text[])
+     as u (payee_id, from_state, to_state, release_time, connector)
    where payee.payee_id = u.payee_id and payee.payout_state = u.from_state::payout_state`,
 )
 
@@ -101,12 +103,12 @@ const insertReports = sql(
 
 const insertAttempts = sql(
   'attempt_insert',
-  `insert into attempt (attempt_id, project_id, payment_id, payer_id, create_time,
+  `insert into attempt (attempt_id, project_id, payment_id, payer_id, connector, create_time,
      next_enquiry_time)
-   select attempt_id, project_id, payment_id, payer_id, clock_now(),
+   select attempt_id, project_id, payment_id, payer_id, connector, clock_now(),
      clock_now() + lease_ms * interval '1 millisecond'
-   from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::integer[])
-     as a (attempt_id, project_id, payment_id, payer_id, lease_ms)`,
+   from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::integer[])
+     as a (attempt_id, project_id, payment_id, payer_id, connector, lease_ms)`,
 )
 
 // An attempt of another payer stays open, even if a report names it.
@@ -238,6 +240,7 @@ function writeStates(tx: Queryable, transitions: readonly Transition[]): Promise
         ['text', ({ from }) => from],
         ['text', ({ to }) => to],
         ['timestamptz', ({ row }) => row.releaseTime],
+        ['text', ({ row }) => row.connector],
       ]),
     ),
   ]
@@ -332,6 +335,7 @@ function writeAttempts(tx: Queryable, decisions: readonly Decision[]): Promise<u
         ['uuid', (row) => row.projectId],
         ['uuid', (row) => row.paymentId],
         ['uuid', (row) => row.payerId],
+        ['text', (row) => row.connector],
         ['integer', (row) => row.leaseMs],
       ],
     ),

@@ -1,17 +1,26 @@
-// Makes calls to the back end and records which were made; no transaction is open during a call.
+// Makes calls to connectors and records which were made; no transaction is open during a call.
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
 import { batched } from '#platform/db/batcher.ts'
 import type { Database } from '#platform/db/db.ts'
 import { forEachOf } from '#platform/process/loop.ts'
+import { wasNotSent } from '#platform/rpc/client/not-sent.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { BackendCall } from '../domain/backend-call.ts'
+import type { Routing } from '../domain/routing.ts'
 import { announcementOf } from '../operations/announce-charges.ts'
-import type { Backend } from '../ports/backend.ts'
+import type { Connectors } from '../ports/connectors.ts'
 import { markDone, markLater } from '../store/task-store.ts'
+import { mover } from './fallback.ts'
 
 /** What calls are made with. */
-export type CallOptions = { db: Database; log: Logger; backend: Backend; linkKeys: KeySource }
+export type CallOptions = {
+  db: Database
+  log: Logger
+  connectors: Connectors
+  routing: () => Routing
+  linkKeys: KeySource
+}
 
 /** The back end takes this many charges or withdrawals in one call. */
 export const maxCharges = 200
@@ -23,7 +32,9 @@ export const maxTransfers = 32
 export type MakeCalls = (calls: BackendCall[]) => Promise<void>
 
 /** Charges and withdrawals are many in one call, each refund and payout is one of its own. */
-export function callMaker({ db, log, backend, linkKeys }: CallOptions): MakeCalls {
+export function callMaker(options: CallOptions): MakeCalls {
+  const { db, log, connectors, linkKeys } = options
+  const moveAway = mover(options)
   const end = batched<BackendCall, void>({
     maxInFlight: 1,
     maxBatchSize: maxCharges,
@@ -36,8 +47,10 @@ export function callMaker({ db, log, backend, linkKeys }: CallOptions): MakeCall
     isOfOne: () => false,
   })
 
+  /** Calls of one connector. */
   async function send(calls: BackendCall[]): Promise<void> {
     const keys = linkKeys()
+    const backend = connectors.of(calls[0]?.connector ?? null)
     await Promise.all([
       backend.announce(
         calls.flatMap((call) => (call.kind === 'announce' ? [announcementOf(call, keys)] : [])),
@@ -54,8 +67,8 @@ export function callMaker({ db, log, backend, linkKeys }: CallOptions): MakeCall
     ])
   }
 
-  /** Calls of one kind; when the back end refuses what is in a call, one each: none holds up the others. */
-  async function make(calls: BackendCall[]): Promise<void> {
+  /** Calls of one kind and connector; when it refuses what is in a call, one each: none holds up the others. */
+  async function make(calls: BackendCall[], fallback: 'may move' | 'stays'): Promise<void> {
     const [first] = calls
     if (first === undefined) return
     try {
@@ -64,24 +77,34 @@ export function callMaker({ db, log, backend, linkKeys }: CallOptions): MakeCall
       const { kind, attempts } = first
       log.warn({ err: error, kind, count: calls.length, attempts }, 'back end not notified')
       if (calls.length > 1 && isRefusal(error)) return makeEach(calls)
-      await markLater(db, ofKind(calls))
+      const isNotSent = wasNotSent(error)
+      const { moved, left } =
+        isNotSent && fallback === 'may move' ? await moveAway(calls) : { moved: [], left: calls }
+      if (left.length > 0) await markLater(db, ofKind(left), isNotSent ? 'unsent' : 'unclear')
+      await Promise.all(moved.map((some) => make(some, 'stays')))
       return
     }
     await Promise.all(calls.map(end))
   }
 
   async function makeEach(calls: BackendCall[]): Promise<void> {
-    await forEachOf(calls, { width: maxTransfers, kind: 'task', log }, (call) => make([call]))
+    await forEachOf(calls, { width: maxTransfers, kind: 'task', log }, (call) =>
+      make([call], 'may move'),
+    )
   }
 
   return async (calls) => {
     const of = (kind: BackendCall['kind']) => calls.filter((call) => call.kind === kind)
+    const together = [...byConnector(of('announce')), ...byConnector(of('withdraw'))]
     await Promise.all([
-      make(of('announce')),
-      make(of('withdraw')),
+      ...together.map((some) => make(some, 'may move')),
       makeEach([...of('refund'), ...of('payout')]),
     ])
   }
+}
+
+function byConnector(calls: BackendCall[]): Iterable<BackendCall[]> {
+  return Map.groupBy(calls, ({ connector }) => connector).values()
 }
 
 /** The tasks of calls of one kind. */

@@ -83,7 +83,7 @@ export function startDirectCalls(
   /** Ends the leases of calls, so that other processes make them soon. */
   async function release(calls: BackendCall[]): Promise<void> {
     for (const some of Map.groupBy(calls, ({ kind }) => kind).values()) {
-      await markLater(db, ofKind(some)).catch((error: unknown) => {
+      await markLater(db, ofKind(some), 'unclear').catch((error: unknown) => {
         // Otherwise other workers claim them when the lease expires.
         log.warn({ err: error, kind: 'calls' }, 'calls left to the task worker')
       })

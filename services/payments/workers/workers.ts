@@ -10,8 +10,8 @@ import type { Transition } from '../domain/transition.ts'
 import { change } from '../operations/change.ts'
 import { notFound, type PaymentContext } from '../operations/payments.ts'
 import { reportCharge } from '../operations/reports.ts'
-import type { Backend } from '../ports/backend.ts'
-import { claimAttempts } from '../store/attempt-store.ts'
+import type { Connectors } from '../ports/connectors.ts'
+import { type Attempt, claimAttempts } from '../store/attempt-store.ts'
 import { findDueToExpire, findDueToRelease } from '../store/due-payment-store.ts'
 import type { ReadKey } from '../store/payment-store.ts'
 import { deleteOldHours, rollUpEnds } from '../store/summary-store.ts'
@@ -63,8 +63,14 @@ async function changeAll(
   return due.length === batchSize && changed === batchSize
 }
 
-/** Asks the back end for attempts of ours that it never answered. */
-export function startEnquiries(payments: PaymentContext, backend: Backend): Loop {
+/** Asks connectors for attempts of ours that they never answered; one that is slow holds up no other. */
+export function startEnquiries(payments: PaymentContext, connectors: Connectors): Loop {
+  async function enquire({ attemptId, payerId, connector }: Attempt): Promise<void> {
+    const answer = await connectors.of(connector).enquire(attemptId)
+    if (answer.outcome === 'processing') return
+    await reportCharge(payments, payerId, { attemptId, ...answer, paymentMethod: undefined })
+  }
+
   return startLoop({
     kind: 'enquiries',
     log: payments.log,
@@ -72,16 +78,9 @@ export function startEnquiries(payments: PaymentContext, backend: Backend): Loop
     idlePauseMs: 1_000,
     async round() {
       const attempts = await claimAttempts(payments.db, batchSize)
-      await forEachOf(attempts, { width, kind: 'enquiry', log: payments.log }, async (attempt) => {
-        const { attemptId } = attempt
-        const answer = await backend.enquire(attemptId)
-        if (answer.outcome === 'processing') return
-        await reportCharge(payments, attempt.payerId, {
-          attemptId,
-          ...answer,
-          paymentMethod: undefined,
-        })
-      })
+      const lanes = Map.groupBy(attempts, ({ connector }) => connector)
+      const options = { width, kind: 'enquiry', log: payments.log }
+      await Promise.all([...lanes.values()].map((some) => forEachOf(some, options, enquire)))
       return attempts.length === batchSize
     },
   })

@@ -30,6 +30,7 @@ import {
   PaymentState,
   PaymentsService,
 } from '#gen/payweave/payments/v1/payments_pb.js'
+import { RouteKind, RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
 import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import {
   QuoteKind,
@@ -39,11 +40,15 @@ import {
 import { deliveryRequests } from './delivery-requests.ts'
 import { type Facts, inAnHour, type Requests, requestsFor } from './facts.ts'
 
+/** A connector in the settings of the system, at whose address nobody listens. */
+export const furtherConnector = 'connector-second'
 const linkToken = 'a'.repeat(43)
 const frameTheme = { accentColor: '#0b57d0', darkAccentColor: '#93bbfa' }
 const mobileNumber = '+12025550199'
 
 function payments({ projectId, merchantId }: Facts): Requests {
+  const means = { channel: PaymentChannel.PAYMENT_LINK, method: PaymentMethod.WALLET }
+  const routeKey = { kind: RouteKind.CHARGE, projectId, currency: 'USD', ...means }
   const url = 'https://shop.example/'
   const number = { mobileNumber, mobileNumberE164: mobileNumber }
   const key = { projectId, merchantId, paymentId: randomUUID() }
@@ -129,6 +134,12 @@ function payments({ projectId, merchantId }: Facts): Requests {
       settleRefund: [{ refundId: randomUUID(), note: 'Paid by bank transfer' }],
       listFailingCalls: [{ minAttempts: 5 }],
       retryCall: [{ subjectId: randomUUID(), kind: CallKind.REFUND }],
+    }),
+    ...requestsFor(RoutingService, {
+      listRoutes: [{}],
+      putRoute: [{ key: routeKey, connector: 'simulator', fallbackConnector: furtherConnector }],
+      deleteRoute: [{ key: routeKey }],
+      listRouteChanges: [{}],
     }),
   }
 }

@@ -21,7 +21,7 @@ import { backendRequests } from './backend-requests.ts'
 import { callers, jsonOf, type Outcome, type Target } from './calls.ts'
 import { contentOf } from './content.ts'
 import type { Facts, Requests } from './facts.ts'
-import { otherRequests } from './more-requests.ts'
+import { furtherConnector, otherRequests } from './more-requests.ts'
 import { bytesOf, type Mutation, sweepOf } from './mutations.ts'
 import { accountsRequests } from './requests.ts'
 
@@ -37,7 +37,8 @@ let methods: Swept[]
 const call = callers()
 
 beforeAll(async () => {
-  mesh = await startMesh({ name: 'input' })
+  const CONNECTORS = JSON.stringify({ [furtherConnector]: 'http://127.0.0.1:1' })
+  mesh = await startMesh({ name: 'input', settings: { CONNECTORS } })
   facts = await readFacts()
   const services = await ownServices()
   methods = services.flatMap((service) => service.methods.flatMap(sweptMethods))

@@ -19,6 +19,7 @@ import { deliveriesOf } from '../../../services/delivery/operations/event-intake
 import { linkTokenOf } from '../../../services/payments/domain/links.ts'
 import type { Merchant } from '../../../services/payments/domain/new-payment.ts'
 import type { Payment } from '../../../services/payments/domain/payment.ts'
+import { routingOf } from '../../../services/payments/domain/routing.ts'
 import { paymentMetrics } from '../../../services/payments/metrics.ts'
 import { batchingChanger } from '../../../services/payments/operations/change.ts'
 import {
@@ -43,6 +44,7 @@ const { 'link.key': linkKeys } = openKeys({
 // As long as payments remembers them.
 const merchants = remembering<Merchant>(60_000)
 
+const routing = routingOf([], settings.backendName)
 const payments: PaymentContext = {
   db,
   // Each alone, as a program would do it.
@@ -68,6 +70,7 @@ const payments: PaymentContext = {
     backlog: () => Promise.resolve([]),
     oldestUnreportedRefundS: () => Promise.resolve(0),
   }),
+  routing: () => routing,
   publish: process.env['BENCH_PUSHES'] === '1' ? postPushes : () => undefined,
   callBackend: () => undefined,
 }

@@ -1,0 +1,61 @@
+// Changes of routes by operators; every change is audited, and counts in every replica within a second.
+import { Failure, invalid } from '#core/errors/errors.ts'
+import type { Database } from '#platform/db/db.ts'
+import { checkKey, checkRoute, type Route, type RouteKey } from '../domain/routing.ts'
+import type { Connectors } from '../ports/connectors.ts'
+import {
+  beginRouteChange,
+  countRoutes,
+  deleteRoute,
+  insertRouteChange,
+  putRoute,
+} from '../store/route-store.ts'
+
+/** What changes of routes need. */
+export type RouteContext = {
+  db: Database
+  connectors: Connectors
+  /** Has this process know the change at once. */
+  reload: () => Promise<void>
+}
+
+/** Who makes a change, for the audit. */
+export type Actor = { caller: string; requestId: string | undefined }
+
+/** Each replica keeps all of them in memory. */
+const maxRoutes = 1_000
+
+/** Makes or replaces a route. INVALID_PARAMETER for one that could never apply, an unknown connector, and one too many. */
+export async function setRoute(
+  { db, connectors, reload }: RouteContext,
+  actor: Actor,
+  route: Route,
+): Promise<void> {
+  checkRoute(route, connectors.names)
+  await db.transaction(async (tx) => {
+    await beginRouteChange(tx)
+    await putRoute(tx, route, actor.caller)
+    await insertRouteChange(tx, actor, { key: route, choice: route })
+    if ((await countRoutes(tx)) > maxRoutes) {
+      throw invalid('key', `would be of route ${maxRoutes + 1}: there may be ${maxRoutes}`)
+    }
+  })
+  await reload()
+}
+
+/** Deletes a route. INVALID_PARAMETER for a key that no route can have, ROUTE_NOT_FOUND when there is none. */
+export async function removeRoute(
+  { db, reload }: RouteContext,
+  actor: Actor,
+  key: RouteKey,
+): Promise<void> {
+  checkKey(key)
+  await db.transaction(async (tx) => {
+    await beginRouteChange(tx)
+    if (!(await deleteRoute(tx, key))) {
+      throw new Failure('ROUTE_NOT_FOUND', 'there is no route with this key')
+    }
+    await insertRouteChange(tx, actor, { key, choice: undefined })
+  })
+  await reload()
+}
