@@ -18,6 +18,7 @@ import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
 import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
+import { RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
 import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import type { Identity } from '#platform/rpc/auth/identity.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
@@ -86,6 +87,7 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     settlements: accounts.of(SettlementPostingService),
     payments: payments.of(PaymentsService),
     paymentOperations: payments.of(PaymentOperationsService),
+    routing: payments.of(RoutingService),
     institution: institution.of(InstitutionService),
     quotes: quotes.of(QuotesService),
     bills: billing.of(BillingService),

@@ -9,11 +9,12 @@ import type { Clients } from '../clients.ts'
 import { assets, sendPage } from '../pages/render.ts'
 import type { Parts } from '../parts/reader.ts'
 import { registerAccess } from '../routes/access.ts'
+import { registerCatalogue } from '../routes/administration/catalogue.ts'
+import { registerRouting } from '../routes/administration/routing.ts'
 import { registerAudit } from '../routes/audit.ts'
 import { registerBalances } from '../routes/balances.ts'
 import { registerBills } from '../routes/bills.ts'
 import { registerBranding } from '../routes/branding/branding.ts'
-import { registerCatalogue } from '../routes/catalogue.ts'
 import { registerDeadLetters } from '../routes/dead-letters.ts'
 import { registerDevelopers } from '../routes/developers.ts'
 import { registerHome } from '../routes/home.ts'
@@ -123,6 +124,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerDeadLetters(app, { worker, clients })
   registerLedger(app, { worker, clients })
   registerCatalogue(app, { worker, clients })
+  registerRouting(app, { worker, clients })
   registerAudit(app, { worker, clients, db })
   return app
 }

@@ -104,6 +104,11 @@ const staffPlaces: Place[] = [
     path: 'catalogue',
     needs: 'payweave.billing.v1.CatalogueService/ListCatalogue',
   },
+  {
+    label: 'Routing',
+    path: 'routing',
+    needs: 'payweave.payments.v1.RoutingService/ListRoutes',
+  },
   { label: 'Audit', path: 'audit', needs: 'payweave.accounts.v1.AccessService/ListAudit' },
 ]
 

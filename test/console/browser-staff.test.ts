@@ -13,6 +13,7 @@ const pages = {
   'the ledger': ({ harness: { peers } }: Tab) =>
     `/ledger?project=${peers.staff.projectId}&id=${peers.staff.transferId}`,
   'the catalogue': () => '/catalogue',
+  'the routing': () => '/routing',
   'the audit': () => '/audit',
   'the calls of people': () => '/audit/calls',
 }

@@ -27,7 +27,7 @@ const ofProject = [
   'quotes',
   'access',
 ]
-const ofStaff = ['', 'now', 'inbox', 'stuck', 'dead-letters', 'audit']
+const ofStaff = ['', 'now', 'inbox', 'stuck', 'dead-letters', 'routing', 'audit']
 
 it.each([...ofProject.map((place) => `project ${place}`), ...ofStaff])(
   'the page %j weighs less than 60 KB when its lists are full',

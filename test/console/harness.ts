@@ -20,6 +20,7 @@ import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
 import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
+import { RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
 import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
@@ -95,6 +96,7 @@ export async function startHarness(texts?: Texts) {
     serve('payments', [
       [PaymentsService, peers.payments],
       [PaymentOperationsService, peers.paymentOperations],
+      [RoutingService, peers.routing],
     ]),
     serve('institution', [[InstitutionService, peers.institution]]),
     serve('quotes', [[QuotesService, peers.quotes]]),

@@ -24,6 +24,11 @@ type Action = {
   isForAll?: boolean
 }
 
+const ofRouting = {
+  page: '/routing',
+  needs: 'payweave.payments.v1.RoutingService/ListRoutes',
+  isForAll: true,
+}
 const ofCatalogue = {
   page: '/catalogue',
   needs: 'payweave.billing.v1.CatalogueService/ListCatalogue',
@@ -152,6 +157,18 @@ function actions(): Action[] {
       rpc: 'payweave.payments.v1.PaymentOperationsService/RetryCall',
       fields: { subject_id: requestId, kind: 'payout' },
       isForAll: true,
+    },
+    {
+      ...ofRouting,
+      post: 'routes',
+      rpc: 'payweave.payments.v1.RoutingService/PutRoute',
+      fields: { kind: 'charge', currency: 'USD', channel: '', connector: 'connector-card' },
+    },
+    {
+      ...ofRouting,
+      post: 'removals',
+      rpc: 'payweave.payments.v1.RoutingService/DeleteRoute',
+      fields: { kind: 'payout', project_id: '', currency: '' },
     },
     {
       ...ofCatalogue,

@@ -160,6 +160,7 @@ it('pages of the staff are for no merchant', async () => {
       '/dead-letters',
       '/ledger',
       '/catalogue',
+      '/routing',
       '/audit',
       '/audit/calls',
     ]) {

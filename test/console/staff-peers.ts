@@ -13,6 +13,7 @@ import type { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.
 import type { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import type { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { CallKind, type PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
+import { RouteKind, type RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
 import { type Many, type Texts, time } from './rows.ts'
 
 const usd = (minorUnits: bigint) => ({ currency: 'USD', minorUnits })
@@ -122,6 +123,28 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       return {}
     },
   }
+  const routing: Partial<ServiceImpl<typeof RoutingService>> = {
+    listRoutes() {
+      const key = { kind: RouteKind.CHARGE, projectId: staff.projectId, currency: 'USD' }
+      const choice = { connector: 'connector-card', fallbackConnector: 'simulator' }
+      const route = { key, ...choice, changedBy: texts.person, updateTime: time }
+      const connectors = ['simulator', 'connector-card']
+      // As many as the service lists at most.
+      return { routes: many(route, 1_000), connectors, defaultConnector: 'simulator' }
+    },
+    listRouteChanges() {
+      const change = { changeTime: time, caller: texts.person, requestId: randomUUID() }
+      return { changes: many({ ...change, key: { kind: RouteKind.PAYOUT } }, 200) }
+    },
+    putRoute() {
+      seen('PutRoute')
+      return {}
+    },
+    deleteRoute() {
+      seen('DeleteRoute')
+      return {}
+    },
+  }
   const balances: Partial<ServiceImpl<typeof BalanceService>> = {
     listProjectBalances({ projectId }) {
       const float = { projectId, posted: usd(10_000n), held: usd(99n) }
@@ -177,5 +200,14 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       yield { chunk: picture.subarray(10) }
     },
   }
-  return { staff, onboardings, ledger, settlements, catalogue, paymentOperations, balances }
+  return {
+    staff,
+    onboardings,
+    ledger,
+    settlements,
+    catalogue,
+    paymentOperations,
+    routing,
+    balances,
+  }
 }

@@ -1,0 +1,187 @@
+// Which connector takes which charges and payouts: the routes, forms that change them, and who did.
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { FastifyInstance } from 'fastify'
+import { PaymentChannel, PaymentMethod } from '#gen/payweave/payments/v1/payments_pb.js'
+import {
+  type ListRoutesResponse,
+  type Route,
+  type RouteChange,
+  type RouteKey,
+  type RouteKeySchema,
+  RouteKind,
+} from '#gen/payweave/payments/v1/routes_pb.js'
+import type { Clients } from '../../clients.ts'
+import type { Work, Worker } from '../../http/work.ts'
+import { type Cell, code, type Field, type Form, type Section, text } from '../../pages/blocks.ts'
+import { sendSections } from '../../pages/render.ts'
+import { choices, valueOf, wordOf } from '../../pages/words.ts'
+import { firstRows } from '../list.ts'
+
+const path = '/routing'
+/** Most rows of routes have a form. The command line lists all. */
+const pageSize = 25
+
+/** Registers `/routing` and its forms. */
+export function registerRouting(
+  app: FastifyInstance,
+  { worker, clients: { routing } }: { worker: Worker; clients: Clients },
+): void {
+  app.get(
+    path,
+    worker.page((work) => show(work, routing)),
+  )
+  app.post(
+    `${path}/routes`,
+    worker.page(async ({ reply, form }) => {
+      await routing.putRoute({
+        key: keyOf(form),
+        connector: form.get('connector') ?? '',
+        fallbackConnector: form.get('fallback') ?? '',
+      })
+      return reply.redirect(`${path}?said=stored`, 303)
+    }),
+  )
+  app.post(
+    `${path}/removals`,
+    worker.page(async ({ reply, form }) => {
+      await routing.deleteRoute({ key: keyOf(form) })
+      return reply.redirect(`${path}?said=stored`, 303)
+    }),
+  )
+}
+
+async function show({ reply, query, may }: Work, routing: Clients['routing']) {
+  const [listed, { changes }] = await Promise.all([
+    routing.listRoutes({}),
+    routing.listRouteChanges({}),
+  ])
+  const mayPut = may('payweave.payments.v1.RoutingService/PutRoute')
+  const mayDelete = may('payweave.payments.v1.RoutingService/DeleteRoute')
+  const routes = routesSection(listed, mayDelete)
+  return sendSections(reply, {
+    title: 'Routing',
+    said: query.get('said') === 'stored' ? 'Stored. It counts within a second.' : undefined,
+    sections: [
+      mayPut ? { ...routes, forms: [routeForm(listed)] } : routes,
+      changesSection(changes),
+    ],
+  })
+}
+
+function routesSection(
+  { routes, defaultConnector }: ListRoutesResponse,
+  mayDelete: boolean,
+): Section {
+  const { rows, cut } = firstRows(routes, pageSize)
+  return {
+    heading: 'Routes',
+    note: `The first route that fits a charge or a payout takes it, and ${defaultConnector} takes what none fits. A fallback is called only when the connector certainly received nothing.${cut}`,
+    table: {
+      head: [...keyHead, 'Connector', 'Fallback', 'Changed', 'By', 'Remove'],
+      empty: `No route yet: ${defaultConnector} takes everything.`,
+      rows: rows.map((route) => [
+        ...keyCells(route.key),
+        code(route.connector),
+        code(route.fallbackConnector),
+        { at: route.updateTime },
+        text(route.changedBy),
+        mayDelete ? { forms: [removeForm(route)] } : text('operators remove'),
+      ]),
+    },
+    rpc: 'payweave.payments.v1.RoutingService/ListRoutes',
+  }
+}
+
+function changesSection(changes: RouteChange[]): Section {
+  const { rows, cut } = firstRows(changes, pageSize)
+  return {
+    heading: 'Changes',
+    note: cut,
+    table: {
+      head: ['When', 'Who', ...keyHead, 'Connector', 'Fallback', 'Request'],
+      empty: 'No change yet.',
+      rows: rows.map((one) => [
+        { at: one.changeTime },
+        text(one.caller),
+        ...keyCells(one.key),
+        one.connector === '' ? text('removed') : code(one.connector),
+        code(one.fallbackConnector),
+        code(one.requestId),
+      ]),
+    },
+    rpc: 'payweave.payments.v1.RoutingService/ListRouteChanges',
+  }
+}
+
+const keyHead = ['For', 'Project', 'Currency', 'Channel', 'Method']
+
+function keyCells(key: RouteKey | undefined): Cell[] {
+  if (key === undefined) return keyHead.map(() => text(''))
+  const { kind, projectId, currency, channel, method } = key
+  return [
+    text(`${wordOf(RouteKind, kind)}s`),
+    projectId === '' ? text('any') : code(projectId, `/projects/${projectId}`),
+    text(currency || 'any'),
+    text(channel === PaymentChannel.UNSPECIFIED ? 'any' : wordOf(PaymentChannel, channel)),
+    text(method === PaymentMethod.UNSPECIFIED ? 'any' : wordOf(PaymentMethod, method)),
+  ]
+}
+
+function removeForm({ key }: Route): Form {
+  const { kind = 0, projectId = '', currency = '', channel = 0, method = 0 } = key ?? {}
+  return {
+    action: `${path}/removals`,
+    button: 'Remove',
+    isDangerous: true,
+    hidden: {
+      kind: wordIn(RouteKind, kind),
+      project_id: projectId,
+      currency,
+      channel: wordIn(PaymentChannel, channel),
+      method: wordIn(PaymentMethod, method),
+    },
+  }
+}
+
+function routeForm({ connectors }: ListRoutesResponse): Form {
+  const names = connectors.map((name) => ({ value: name, label: name }))
+  return {
+    action: `${path}/routes`,
+    button: 'Store the route',
+    fields: [
+      select('For', 'kind', [
+        { value: 'charge', label: 'charges' },
+        { value: 'payout', label: 'payouts' },
+      ]),
+      { label: 'Project id, or any', name: 'project_id', maxlength: 36 },
+      { label: 'Currency, or any', name: 'currency', maxlength: 3 },
+      select('Channel', 'channel', [any, ...choices(PaymentChannel)]),
+      select('Method', 'method', [any, ...choices(PaymentMethod)]),
+      select('Connector', 'connector', names),
+      select('Fallback', 'fallback', [{ value: '', label: 'none' }, ...names]),
+    ],
+  }
+}
+
+type Option = { value: string; label: string }
+
+const any: Option = { value: '', label: 'any' }
+
+function select(label: string, name: string, options: Option[]): Field {
+  return { label, name, type: 'select', options }
+}
+
+/** The word of a value in a form; empty for UNSPECIFIED. */
+function wordIn(names: Readonly<Record<number, string>>, value: number): string {
+  return value === 0 ? '' : (names[value] ?? '').toLowerCase()
+}
+
+function keyOf(form: URLSearchParams): MessageInitShape<typeof RouteKeySchema> {
+  return {
+    kind: valueOf(RouteKind, form.get('kind')) ?? RouteKind.UNSPECIFIED,
+    projectId: form.get('project_id') ?? '',
+    currency: form.get('currency') ?? '',
+    channel: valueOf(PaymentChannel, form.get('channel')) ?? PaymentChannel.UNSPECIFIED,
+    method: valueOf(PaymentMethod, form.get('method')) ?? PaymentMethod.UNSPECIFIED,
+  }
+}
