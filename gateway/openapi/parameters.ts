@@ -53,8 +53,8 @@ export const requestHeaders: Record<string, JsonSchema> = {
     {
       description:
         '1 to 255 visible ASCII characters. A repeat with the same key within 90 days does nothing further. Without a key, each request is executed.',
+      // No example: the page to send requests from would fill it in, and a second request would do nothing.
       schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
-      example: 'resend-1001',
     },
     false,
   ),
