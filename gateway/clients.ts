@@ -2,6 +2,7 @@
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
+import { ApiLogService } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
 import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
@@ -14,6 +15,9 @@ import { maxTimeoutMs } from '#platform/rpc/limits/limits.ts'
 
 // Requests share the answers about access, so these calls have the deadline of none of them: hedged after 300 ms, and this long in all.
 const credentialTimeoutMs = 1_000
+
+/** Of a batch of the API log, for which no request waits. */
+const batchTimeoutMs = 5_000
 
 /** Makes all clients, and what closes their connections. Every other call has the deadline of its request. */
 export function openClients(settings: SettingsOf<'gateway'>, identity: Identity) {
@@ -32,6 +36,7 @@ export function openClients(settings: SettingsOf<'gateway'>, identity: Identity)
     quotes: quotes.of(QuotesService, maxTimeoutMs),
     institution: institution.of(InstitutionService, maxTimeoutMs),
     deliveries: delivery.of(MerchantDeliveryService, maxTimeoutMs),
+    apiLog: delivery.of(ApiLogService, batchTimeoutMs),
     closers: [payments, accounts, billing, quotes, institution, delivery],
   }
 }

@@ -15,9 +15,10 @@ import { openPeer } from '#platform/rpc/client/client.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { createMetrics } from '#platform/telemetry/metrics.ts'
 import { createAccess } from './access/auth.ts'
+import { type ApiLog, type ApiLogOptions, startApiLog } from './api-log/api-log.ts'
 import { openClients } from './clients.ts'
 import { type Probe, readyParts } from './health.ts'
-import { createGateway, type Gateway } from './http/app.ts'
+import { createGateway, type Gateway, routeRows } from './http/app.ts'
 import { drainedPort } from './http/drain.ts'
 import { gatewayMetrics } from './metrics.ts'
 import type { EdgeSettings } from './options.ts'
@@ -44,7 +45,13 @@ runProcess('gateway', async (stopping, log) => {
     log,
     metrics: registry,
   })
-  const { checkout, closers, access: asked, ...services } = openClients(settings, identity)
+  const {
+    checkout,
+    closers,
+    access: asked,
+    apiLog: delivery,
+    ...services
+  } = openClients(settings, identity)
   const nats = connectNats({ ...natsFrom(settings), name: 'gateway', log })
   const access = createAccess({
     accounts: asked,
@@ -60,12 +67,14 @@ runProcess('gateway', async (stopping, log) => {
     nats: () => streamAnswers(nats),
     ...serviceProbes(settings, identity),
   })
+  const apiLog = openApiLog(settings, { delivery, rows: routeRows, log, metrics: registry })
   const gateway = await createGateway({
     settings: edgeSettings(settings),
     services: { ...services, access, cursorKeys: keys['page.key'] },
     log,
     metrics,
     ready,
+    apiLog,
     pages: {
       checkout,
       receipts: services.billing,
@@ -74,26 +83,31 @@ runProcess('gateway', async (stopping, log) => {
       brands,
     },
   })
-  const { host, adminPort } = settings
   const admin = await serveAdmin({
-    host,
-    port: adminPort,
+    host: settings.host,
+    port: settings.adminPort,
     metrics: registry,
     ready: aliveIsReady,
     log,
     stopping,
   })
-  await gateway.app.listen({ host, port: settings.port })
+  await gateway.app.listen({ host: settings.host, port: settings.port })
   // Not at once: the other processes of a machine are still starting.
   setTimeout(() => void makeDocuments(gateway, log), documentsAfterMs).unref()
   return [
     drainedPort(gateway, stopping, settings.drainS * 1_000),
+    ...(apiLog === undefined ? [] : [{ name: 'API log', close: () => apiLog.close() }]),
     { name: 'invalidation', close: () => invalidation.close() },
     { name: 'nats', close: () => nats.close() },
     ...closers,
     { name: 'admin', close: () => admin.close() },
   ]
 })
+
+/** The API log, unless it is turned off. */
+function openApiLog({ apiLog }: GatewaySettings, options: ApiLogOptions): ApiLog | undefined {
+  return apiLog ? startApiLog(options) : undefined
+}
 
 /** Drops what is cached of a project when its access or its merchants change, so that others notice nothing. */
 function dropOnChange(nats: Nats, log: Logger, caches: Array<{ drop(projectId: string): void }>) {

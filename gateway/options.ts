@@ -12,6 +12,7 @@ import type { Environment } from '#platform/config/setting.ts'
 import type { VersionNotices } from '#platform/config/values.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Access } from './access/auth.ts'
+import type { FinishedRequest } from './api-log/finished-request.ts'
 import type { BodyLimits } from './http/body/body-reader.ts'
 import type { InFlightLimits } from './http/in-flight.ts'
 import type { GatewayMetrics } from './metrics.ts'
@@ -121,6 +122,8 @@ export type GatewayOptions = {
   ready: ReadyParts
   /** Absent: there are no pages. */
   pages?: PageServices
+  /** Takes the requests of known projects once they have ended. Absent: there is no API log. */
+  apiLog?: { add(request: FinishedRequest): void } | undefined
   /** Milliseconds by which calls are counted; absent: those of the process. */
   nowMs?: () => number
 }

@@ -23,8 +23,8 @@ export type OpenedProject = {
 export type Access = {
   /** Throws PW_INVALID_SUBSCRIPTION_KEY. */
   openProject(subscriptionKey: string): OpenedProject | Promise<OpenedProject>
-  /** Whether the cache holds this subscription key as accepted. Makes no call. */
-  isAccepted(subscriptionKey: string): boolean
+  /** The project of a subscription key that the cache holds as accepted. Makes no call. */
+  acceptedProject(subscriptionKey: string | string[] | undefined): string | undefined
   /** The id of the merchant whose key it is. Throws PW_INVALID_API_KEY. */
   findMerchant(projectId: string, apiKey: string): string | Promise<string>
   /** Throws PW_INSTITUTION_ENDPOINT_NOT_ALLOWED. `endpoint` is "<METHOD> <path>". */
@@ -105,7 +105,7 @@ export function createAccess(options: AccessOptions): Access {
 
   return {
     openProject: (key) => projects.get(digest(key), () => detached(() => loadProject(key))),
-    isAccepted: (key) => projects.has(digest(key)),
+    acceptedProject: (key = '') => projects.peek(digest(String(key)))?.projectId,
     findMerchant: (projectId, key) =>
       merchants.get(`${projectId} ${digest(key)}`, () =>
         detached(() => loadMerchant(projectId, key)),

@@ -8,8 +8,8 @@ import { Failure } from '#core/errors/errors.ts'
 export type TtlCache<T> = {
   /** The cached answer, or what `load` returns. A cached refusal is thrown again. */
   get(key: string, load: () => Promise<T>): T | Promise<T>
-  /** Whether the cache holds an answer for the key that is not a refusal. */
-  has(key: string): boolean
+  /** The answer that the cache holds for the key, unless it is a refusal. */
+  peek(key: string): T | undefined
   /** Drops all entries, also those being loaded now; of the answers only those for which `isAffected`, when it is given. */
   drop(isAffected?: (key: string, answer: T) => boolean): void
 }
@@ -91,9 +91,10 @@ class Answers<T> implements TtlCache<T> {
     return this.#newOrStale(entry, loading)
   }
 
-  has(key: string): boolean {
+  peek(key: string): T | undefined {
     const entry = this.#entries.get(key)
-    return entry !== undefined && 'answer' in entry && this.#options.nowMs() < entry.untilMs
+    const isGood = entry !== undefined && 'answer' in entry && this.#options.nowMs() < entry.untilMs
+    return isGood ? entry.answer : undefined
   }
 
   drop(isAffected: (key: string, answer: T) => boolean = () => true): void {

@@ -71,7 +71,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const requests = requestLog(log)
   const belowRouter = { table, settings, requests, metrics, readClientIp, inFlight }
   const refuse = errorHandler(table, settings, log)
-  const begin = requestStart({ settings, metrics, requests, inFlight, readClientIp })
+  const logged = { apiLog: options.apiLog, access: services.access }
+  const begin = requestStart({ settings, metrics, requests, inFlight, readClientIp, ...logged })
 
   const app = fastify({
     logger: false,
@@ -106,7 +107,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     if (refused === undefined && isTooMuch(request, inFlight)) refuseOverload(request, reply, done)
     else done(refused)
   })
-  app.addHook('onSend', (request, _reply, _payload, done) => {
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    if (typeof payload === 'string') request.edge.answer = payload
     inFlight.answered(request.raw)
     done()
   })

@@ -16,8 +16,16 @@ export type EdgeRequest = {
   body: JsonBody | undefined
   /** Set once the subscription key was accepted. */
   projectId: string | undefined
+  /** Set once the API key was accepted. */
+  merchantId?: string
+  /** The texts of a form. */
+  form?: Record<string, string>
   /** Why it was refused. */
   reason: Reason | undefined
+  /** What the refusal is about, where it names a field. */
+  field?: string | undefined
+  /** The body of the answer, where it is a text. */
+  answer?: string
   /** Value of `PW-Warning`: the fields of the body that the route does not know. */
   warning: string | undefined
   /** Set once a limit counted the request. */

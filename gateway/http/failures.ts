@@ -74,6 +74,7 @@ export function refusalFor(
   const code = statusOf(failure)
   const { edge, method, path } = request
   edge.reason = failure.reason
+  edge.field = failure.details['field']
   const row = table.closest(method, path)
   const clientIp = showsClientIp(row, request, settings) ? edge.clientIp : undefined
   const form = row?.envelope ?? 'full'

@@ -74,6 +74,9 @@ const forms = {
 
 type HeaderName = keyof typeof forms
 
+/** The headers that a refusal may name. */
+export const headerNames: readonly string[] = Object.keys(forms)
+
 function formOf(name: HeaderName, toleranceS: number): string {
   const isTimed = name === 'PW-request-date' && toleranceS > 0
   return isTimed ? `${forms[name]}, within ${toleranceS} s of now` : forms[name]

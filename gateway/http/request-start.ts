@@ -2,8 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LogFields, Logger } from '#platform/telemetry/log.ts'
 import { endHttpServerSpan, httpServerSpan } from '#platform/telemetry/spans.ts'
+import type { Access } from '../access/auth.ts'
 import type { GatewayMetrics } from '../metrics.ts'
-import type { EdgeSettings } from '../options.ts'
+import type { EdgeSettings, GatewayOptions } from '../options.ts'
 import { isPagePath } from '../pages/index.ts'
 import type { ClientIpReader } from './client-ip.ts'
 import { startEdgeRequest } from './edge-request.ts'
@@ -18,6 +19,8 @@ export type RequestStartOptions = {
   requests: RequestLog
   inFlight: InFlight
   readClientIp: ClientIpReader
+  apiLog: GatewayOptions['apiLog']
+  access: Pick<Access, 'acceptedProject'>
 }
 
 const commonHeaders = {
@@ -39,7 +42,9 @@ export function requestStart(options: RequestStartOptions) {
       endHttpServerSpan(span, reply.statusCode)
       // A refused connection has been counted and logged already.
       const endMs = request.edge.streamedMs ?? performance.now()
-      if (ending !== 'refused') note(options, request, reply, ending, endMs - beginMs)
+      if (ending === 'refused') return
+      note(options, request, reply, ending, endMs - beginMs)
+      addToApiLog(options, request, reply, ending, endMs - beginMs)
     })
     void reply.headers({ ...common, 'pw-request-id': request.edge.requestId })
   }
@@ -67,6 +72,38 @@ function note(
   const kind = reason ?? (isRefused ? String(status) : route)
   if (isRefused) metrics.refusedUnknown(kind)
   requests.sample(kind, line, 'request')
+}
+
+/** Requests that were refused before their project was known are in its log too, while the cache knows their key. */
+function addToApiLog(
+  { apiLog, access }: RequestStartOptions,
+  request: FastifyRequest,
+  { statusCode: status }: FastifyReply,
+  ending: Ending,
+  durationMs: number,
+): void {
+  const { row } = request.routeOptions.config
+  if (apiLog === undefined || row === undefined) return
+  const { edge, headers } = request
+  const projectId = edge.projectId ?? access.acceptedProject(headers['pw-subscription-key'])
+  if (projectId === undefined) return
+  const { 'idempotency-key': idempotencyKey, 'content-length': length } = headers
+  apiLog.add({
+    route: `${row.method} ${row.path}`,
+    projectId,
+    merchantId: edge.merchantId,
+    requestId: edge.requestId,
+    status,
+    reason: edge.reason,
+    field: edge.field,
+    durationMs,
+    clientLeft: ending === 'aborted',
+    idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
+    query: request.query,
+    body: edge.body?.fields ?? edge.form,
+    bodyBytes: length === undefined ? 0 : Number(length),
+    response: edge.answer,
+  })
 }
 
 /** A path of ours with its parameters unfilled, or a fixed word. */

@@ -153,14 +153,14 @@ export function routeRunner(
     }
     // 11
     const proved = proveApiKey(row, input, projectId, services)
-    const merchantId = proved instanceof Promise ? await proved : proved
+    edge.merchantId = proved instanceof Promise ? await proved : proved
     // 12
     return await row.operate(rpcRequest, {
       services,
       settings,
       projectId,
       requestId: edge.requestId,
-      merchantId,
+      merchantId: edge.merchantId,
       idempotencyKey,
       countLookup: (kind, value) => countLookup(kind, projectId, value, edge),
       upload: form?.upload,

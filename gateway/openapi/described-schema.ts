@@ -12,6 +12,7 @@ type Node = {
   anyOf?: Node[]
   rule?: string
   multiline?: boolean
+  logged?: string
   description?: string
   enum?: unknown[]
   type?: string
@@ -30,6 +31,7 @@ function described(node: Node, name: string): JsonSchema {
     anyOf,
     rule: _rule,
     multiline: _lines,
+    logged: _logged,
     ...rest
   } = node
   const schema: JsonSchema = { ...rest }

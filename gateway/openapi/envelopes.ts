@@ -1,9 +1,17 @@
 // The envelope of every route group as JSON Schema, for successes and for all refusals.
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { publicReasons } from '#core/errors/errors.ts'
 import { type EnvelopeName, envelopes } from '../http/envelope.ts'
 import type { RouteRow } from '../http/route.ts'
-import { anyText, fieldsOf, isoTime, listOf, uuid } from '../routes/answer-values.ts'
+import {
+  anyText,
+  count,
+  fieldsOf,
+  isoTime,
+  listOf,
+  ownText,
+  uuid,
+} from '../routes/answer-values.ts'
 import { describedSchema, type JsonSchema } from './described-schema.ts'
 import type { Success } from './operation.ts'
 
@@ -32,35 +40,39 @@ function facts(
 
 /** The body of a success of a route. */
 export function successSchema(row: RouteRow, code: number, success: Success): JsonSchema {
+  return describedSchema(successFields(row, code, success))
+}
+
+/** The same as it is written, with the keywords of our own. */
+export function successFields(row: RouteRow, code: number, success: Success): TSchema {
   const { fields, withoutMessage } = success
-  return describedSchema(
-    fieldsOf({
-      status: Type.Literal('success'),
-      code: Type.Literal(code),
-      ...(withoutMessage === true ? {} : { message: anyText() }),
-      ...facts(envelopes[row.envelope].success, row),
-      ...fields,
-    }),
-  )
+  return fieldsOf({
+    status: Type.Literal('success'),
+    code: Type.Literal(code),
+    ...(withoutMessage === true ? {} : { message: ownText() }),
+    ...facts(envelopes[row.envelope].success, row),
+    ...fields,
+  })
 }
 
 /** The body of any refusal of a route group. */
 export function refusalSchema(form: EnvelopeName): JsonSchema {
+  return describedSchema(refusalFields(form))
+}
+
+/** The same as it is written, with the keywords of our own. */
+export function refusalFields(form: EnvelopeName): TSchema {
   const shown = envelopes[form].error
-  return describedSchema(
-    fieldsOf({
-      status: Type.Literal('error'),
-      code: Type.Integer({ minimum: 400, maximum: 599 }),
-      message: anyText(),
-      ...(shown.errorCode
-        ? { errorCode: Type.Optional(Type.Enum(Object.keys(publicReasons))) }
-        : {}),
-      ...facts(shown),
-      missing: Type.Optional(listOf(anyText())),
-      ...(shown.help ? { field: Type.Optional(anyText()), doc_url: anyText() } : {}),
-      ...(shown.errorCode ? { data: Type.Optional(lookupData()) } : {}),
-    }),
-  )
+  return fieldsOf({
+    status: Type.Literal('error'),
+    code: count({ minimum: 400, maximum: 599 }),
+    message: anyText(),
+    ...(shown.errorCode ? { errorCode: Type.Optional(Type.Enum(Object.keys(publicReasons))) } : {}),
+    ...facts(shown),
+    missing: Type.Optional(listOf(anyText())),
+    ...(shown.help ? { field: Type.Optional(anyText()), doc_url: anyText() } : {}),
+    ...(shown.errorCode ? { data: Type.Optional(lookupData()) } : {}),
+  })
 }
 
 const lookupData = () =>

@@ -8,6 +8,8 @@ export type Annotated = {
   rule?: string
   /** Tab and newline pass in this text and in everything below it. */
   multiline?: boolean
+  /** What the API log keeps: the value, or an id without its long numbers. Absent: no more than that there was one. */
+  logged?: 'value' | 'id'
 }
 
 /** What a currency must be. */
@@ -31,6 +33,11 @@ export function text(min: number, max: number) {
   return Type.String({ minLength: min, maxLength: max, rule })
 }
 
+/** An id of `min` to `max` characters, of ours or of the client. */
+export function idText(min: number, max: number) {
+  return Type.String({ ...text(min, max), logged: 'id' })
+}
+
 /** A text of at most `max` characters that may run over several lines. */
 export function multilineText(max: number) {
   return Type.String({
@@ -46,6 +53,7 @@ export function amount() {
     pattern: amountPattern.source,
     examples: ['100.00'],
     rule: amountRule,
+    logged: 'value',
   })
 }
 
@@ -55,6 +63,7 @@ export function currency() {
     pattern: '^[A-Z]{3}$',
     examples: ['TTD'],
     rule: currencyRule,
+    logged: 'value',
   })
 }
 
@@ -115,7 +124,7 @@ export function zeroOrOne() {
 /** A whole number of a range. */
 export function integer(minimum: number, maximum: number) {
   const rule = `must be an integer from ${minimum} to ${maximum}`
-  return Type.Integer({ minimum, maximum, rule })
+  return Type.Integer({ minimum, maximum, rule, logged: 'value' })
 }
 
 /** A list of `min` to `max` items. */
@@ -155,6 +164,7 @@ export function dayOrMoment() {
   return Type.String({
     pattern: '^\\d{4}-\\d{2}-\\d{2}( \\d{2}:\\d{2}:\\d{2})?$',
     rule: momentRule,
+    logged: 'value',
   })
 }
 
@@ -163,4 +173,4 @@ function range(what: string, min: number, max: number, unit = 'characters'): str
 }
 
 /** Query of every route that says what it is about in the body. */
-export const versionQuery = record({ version: text(1, 20) })
+export const versionQuery = record({ version: idText(1, 20) })

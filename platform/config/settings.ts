@@ -65,6 +65,13 @@ const edge = {
     default: { local: '0', sandbox: '0', production: '900' },
     meaning: 'Maximum difference between PW-request-date and the current time. 0: not checked.',
   }),
+  API_LOG: setting({
+    for: ['gateway'],
+    reader: flag,
+    default: '1',
+    meaning:
+      'Records every request of a known project, masked, in the API log of the console for 30 days.',
+  }),
   VERSION_NOTICES: setting({
     for: ['gateway'],
     reader: versionNotices,

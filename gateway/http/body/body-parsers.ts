@@ -63,7 +63,7 @@ function readerOf(
     },
     isProven(request) {
       const key = keyOf(request)
-      return key !== undefined && access.isAccepted(key)
+      return access.acceptedProject(key) !== undefined
     },
     async prove(request) {
       const key = keyOf(request)

@@ -62,6 +62,7 @@ export async function readForm(
   // The client has disconnected: the parser would wait forever for the end of the request.
   if (raw.destroyed) throw malformed()
   const form = formReader(names, artefacts)
+  request.edge.form = form.texts
   const whole = (): Record<string, string> => {
     form.checkSize()
     // The client already got 408: the gateway must not execute the request after that.

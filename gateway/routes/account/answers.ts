@@ -2,10 +2,12 @@
 import { Type } from 'typebox'
 import {
   anyText,
+  count,
   currencyCode,
   dateTime,
   fieldsOf,
   historyPage,
+  idText,
   isoTime,
   nullable,
   paidAmount,
@@ -37,7 +39,7 @@ export const accountSessionOpened = {
       fieldsOf({
         session_token: sessionToken(),
         expires_at: isoTime(),
-        ttl_seconds: Type.Integer({ minimum: 0 }),
+        ttl_seconds: count(),
         single_use: Type.Boolean(),
       }),
     ),
@@ -72,7 +74,7 @@ export const businessAccountMade = {
 }
 
 /** POST /account/register_account. */
-export const registrationAsked = { challengeId: anyText() }
+export const registrationAsked = { challengeId: idText() }
 
 /** GET /account/balance. */
 export const balanceRead = {
@@ -93,7 +95,7 @@ export const balanceRead = {
 export const accountHistoryRead = {
   data: historyPage(
     fieldsOf({
-      transaction_id: anyText(),
+      transaction_id: idText(),
       type: word(['credit', 'debit']),
       amount: paidAmount(),
       currency: currencyCode(),

@@ -4,6 +4,7 @@ import {
   dayOrMoment,
   email,
   emailOrEmpty,
+  idText,
   institutionName,
   integer,
   mobileNumber,
@@ -29,7 +30,7 @@ export const accountSessionBody = record({
 
 /** Query of GET /account/account. */
 export const accountQuery = record({
-  version: text(1, 20),
+  version: idText(1, 20),
   mobile_number: mobileNumber(),
   institution_name: institutionName(),
   first_name: personName(),
@@ -111,7 +112,7 @@ export const registerAccountBody = record({
 })
 
 /** Query of GET /account/balance. */
-export const balanceQuery = record({ version: text(1, 20), mobile_number: mobileNumber() })
+export const balanceQuery = record({ version: idText(1, 20), mobile_number: mobileNumber() })
 
 /** Body of POST /account/transaction_history. */
 export const accountHistoryBody = record({

@@ -3,6 +3,7 @@ import {
   amount,
   currency,
   freeObject,
+  idText,
   multilineText,
   oneOf,
   optional,
@@ -12,14 +13,14 @@ import {
 
 /** Body of POST /bill_payments/pay. */
 export const billPayBody = record({
-  biller_code: text(1, 64),
-  product_code: text(1, 64),
+  biller_code: idText(1, 64),
+  product_code: idText(1, 64),
   amount: amount(),
   currency: currency(),
   customer_reference: text(1, 64),
   customer_mobile_no: optional(text(0, 32)),
-  external_reference: optional(text(0, 255)),
-  client_receipt_id: optional(text(0, 255)),
+  external_reference: optional(idText(0, 255)),
+  client_receipt_id: optional(idText(0, 255)),
   id_type: optional(oneOf('DP', 'NID', 'PP', 'OTHER')),
   id_number: optional(text(1, 30)),
   description: optional(multilineText(1000)),
@@ -28,4 +29,4 @@ export const billPayBody = record({
 })
 
 /** Query of GET /bill_payments/status and GET /bill_payments/receipt. */
-export const billPaymentQuery = record({ version: text(1, 20), transaction_id: text(1, 255) })
+export const billPaymentQuery = record({ version: idText(1, 20), transaction_id: idText(1, 255) })

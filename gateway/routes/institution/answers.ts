@@ -5,6 +5,7 @@ import {
   dateTime,
   fieldsOf,
   historyPage,
+  idText,
   nullable,
   paidAmount,
   word,
@@ -15,12 +16,12 @@ const kind = () => word(['p2p', 'inttransfer', 'deposit', 'cashout'])
 const status = () => word(['pending', 'completed', 'failed', 'cancelled'])
 
 /** POST /institution/transaction. */
-export const transactionMade = { institution_receipt_id: anyText() }
+export const transactionMade = { institution_receipt_id: idText() }
 
 /** GET /institution/transaction. */
 export const transactionRead = {
-  transaction_id: anyText(),
-  institution_receipt_id: anyText(),
+  transaction_id: idText(),
+  institution_receipt_id: idText(),
   transaction_type: kind(),
   transaction_status: status(),
   currency: currencyCode(),
@@ -35,8 +36,8 @@ const maskedParty = () =>
 export const transactionHistoryRead = {
   data: historyPage(
     fieldsOf({
-      transaction_id: anyText(),
-      institution_receipt_id: anyText(),
+      transaction_id: idText(),
+      institution_receipt_id: idText(),
       transaction_type: kind(),
       transaction_status: status(),
       amount: paidAmount(),
@@ -44,7 +45,7 @@ export const transactionHistoryRead = {
       sender_amount: paidAmount(),
       sender_currency: currencyCode(),
       fees: transferFees,
-      quote_id: nullable(anyText()),
+      quote_id: nullable(idText()),
       description: anyText(),
       posted_date: nullable(dateTime()),
       cleared_date: nullable(dateTime()),

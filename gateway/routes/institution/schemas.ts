@@ -4,6 +4,7 @@ import {
   amount,
   currency,
   dayOrMoment,
+  idText,
   institutionName,
   list,
   mobileNumber,
@@ -61,11 +62,12 @@ const kyc = record({
 /** Body of POST /institution/transaction, in both documented shapes. */
 export const institutionTransactionBody = record({
   session_token_enc: text(1, 1024),
-  transaction_id: text(1, 64),
+  transaction_id: idText(1, 64),
   transaction_date: optional(
     Type.String({
       pattern: '^\\d{4}-\\d{2}-\\d{2}( \\d{2}:\\d{2}:\\d{2}|T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?Z)$',
       rule: 'must be YYYY-MM-DD HH:mm:ss or ISO 8601 in UTC',
+      logged: 'value',
     }),
   ),
   amount: amount(),
@@ -78,7 +80,7 @@ export const institutionTransactionBody = record({
   credit_party: party,
   sender_kyc: optional(kyc),
   recipient_kyc: optional(kyc),
-  quote_id: optional(text(1, 255)),
+  quote_id: optional(idText(1, 255)),
   transfer_information: record({
     institution_name: institutionName(),
     receiving_country: optional(text(0, 100)),
@@ -90,8 +92,8 @@ export const institutionTransactionBody = record({
 
 /** Query of GET /institution/transaction. */
 export const institutionTransactionQuery = record({
-  version: text(1, 20),
-  transaction_id: text(1, 64),
+  version: idText(1, 20),
+  transaction_id: idText(1, 64),
   institution_name: institutionName(),
 })
 
@@ -105,14 +107,14 @@ export const institutionQuoteBody = record({
 
 /** Query of GET /institution/post. */
 export const institutionPostQuery = record({
-  version: text(1, 20),
-  quote_id: text(1, 255),
+  version: idText(1, 20),
+  quote_id: idText(1, 255),
   institution_name: institutionName(),
 })
 
 /** Query of GET /institution/transaction_history. */
 export const institutionHistoryQuery = record({
-  version: text(1, 20),
+  version: idText(1, 20),
   mobile_number: mobileNumber(),
   start_datetime: optional(dayOrMoment()),
   end_datetime: optional(dayOrMoment()),
@@ -120,6 +122,7 @@ export const institutionHistoryQuery = record({
     Type.String({
       pattern: '^([1-9]\\d?|1\\d\\d|200)$',
       rule: 'must be an integer from 1 to 200',
+      logged: 'value',
     }),
   ),
   cursor: optional(text(1, 512)),

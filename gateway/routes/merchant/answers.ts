@@ -3,9 +3,11 @@ import { Type } from 'typebox'
 import { noticeKinds, paymentStates } from '#core/payment/words.ts'
 import {
   anyText,
+  count,
   currencyCode,
   dateTime,
   fieldsOf,
+  idText,
   isoTime,
   listOf,
   nullable,
@@ -23,7 +25,7 @@ export const paymentList = {
   payments: listOf(
     fieldsOf({
       payment_details_id: uuid(),
-      transaction_id: anyText(),
+      transaction_id: idText(),
       amount: paidAmount(),
       currency: currencyCode(),
       description: anyText(),
@@ -50,15 +52,15 @@ export const paymentEvents = {
       details: fieldsOf({
         amount: Type.Optional(paidAmount()),
         currency: Type.Optional(currencyCode()),
-        attempt_id: Type.Optional(anyText()),
+        attempt_id: Type.Optional(idText()),
         reason: Type.Optional(anyText()),
         release_time: Type.Optional(isoTime()),
         delivery_id: Type.Optional(uuid()),
         event_type: Type.Optional(word(noticeKinds)),
         kind: Type.Optional(word(['notify', 'callback'])),
-        attempt: Type.Optional(Type.Integer({ minimum: 1 })),
-        http_status: Type.Optional(nullable(Type.Integer())),
-        error: Type.Optional(nullable(anyText())),
+        attempt: Type.Optional(count({ minimum: 1 })),
+        http_status: Type.Optional(nullable(Type.Integer({ logged: 'value' }))),
+        error: Type.Optional(nullable(idText())),
       }),
     }),
   ),
@@ -78,7 +80,7 @@ export const deliveryList = {
   deliveries: listOf(
     fieldsOf({
       ...delivery,
-      attempts: Type.Integer({ minimum: 0 }),
+      attempts: count(),
       created_time: dateTime(),
       payment_details_id: uuid(),
     }),
@@ -92,11 +94,11 @@ export const deliveryAnswer = {
     ...delivery,
     attempts: listOf(
       fieldsOf({
-        number: Type.Integer({ minimum: 1 }),
+        number: count({ minimum: 1 }),
         time: isoTime(),
-        duration_ms: Type.Integer({ minimum: 0 }),
-        http_status: nullable(Type.Integer()),
-        error: nullable(anyText()),
+        duration_ms: count(),
+        http_status: nullable(Type.Integer({ logged: 'value' })),
+        error: nullable(idText()),
         response: anyText(),
       }),
     ),

@@ -1,7 +1,7 @@
 // Queries and bodies of the merchant routes.
 import { type Static, Type } from 'typebox'
 import { noticeKinds, paymentStates } from '#core/payment/words.ts'
-import { mobileNumber, oneOf, optional, record, text } from '../schema-values.ts'
+import { idText, mobileNumber, oneOf, optional, record, text } from '../schema-values.ts'
 
 /** What a time of a filter must be. */
 const timeRule = 'must be a real time YYYY-MM-DD HH:mm:ss in UTC, such as "2026-03-01 14:30:00"'
@@ -12,6 +12,7 @@ function time() {
     pattern: '^\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}$',
     examples: ['2026-03-01 14:30:00'],
     rule: timeRule,
+    logged: 'value',
   })
 }
 
@@ -21,6 +22,7 @@ function limit() {
     examples: ['25'],
     description: 'Maximum number of items on a page; default 25.',
     rule: 'must be an integer from 1 to 100',
+    logged: 'value',
   })
 }
 
@@ -37,12 +39,12 @@ export const deliveryStates = [
 
 const window = { created_from: optional(time()), created_to: optional(time()) }
 const page = { limit: optional(limit()), cursor: optional(text(1, 512)) }
-const key = { version: text(1, 20), api_key: text(1, 255) }
+const key = { version: idText(1, 20), api_key: text(1, 255) }
 
 /** Query of GET /payments/list. */
 export const paymentListQuery = record({
   ...key,
-  transaction_id: optional(text(1, 64)),
+  transaction_id: optional(idText(1, 64)),
   mobile_number: optional(mobileNumber()),
   status: optional(oneOf(...paymentStates)),
   ...window,
@@ -50,19 +52,19 @@ export const paymentListQuery = record({
 })
 
 /** Query of GET /payments/events. */
-export const paymentEventsQuery = record({ ...key, payment_details_id: text(1, 255) })
+export const paymentEventsQuery = record({ ...key, payment_details_id: idText(1, 255) })
 
 /** Body of POST /payments/refund. */
 export const paymentRefundBody = record({
   api_key: text(1, 255),
-  payment_details_id: text(1, 255),
+  payment_details_id: idText(1, 255),
   reason: optional(text(0, 200)),
 })
 
 /** Query of GET /deliveries/list. */
 export const deliveryListQuery = record({
   ...key,
-  payment_details_id: optional(text(1, 255)),
+  payment_details_id: optional(idText(1, 255)),
   event_type: optional(oneOf(...noticeKinds)),
   status: optional(oneOf(...deliveryStates)),
   ...window,
@@ -70,10 +72,10 @@ export const deliveryListQuery = record({
 })
 
 /** Query of GET /deliveries/delivery. */
-export const deliveryQuery = record({ ...key, delivery_id: text(1, 255) })
+export const deliveryQuery = record({ ...key, delivery_id: idText(1, 255) })
 
 /** Body of POST /deliveries/resend. */
-export const deliveryResendBody = record({ api_key: text(1, 255), delivery_id: text(1, 255) })
+export const deliveryResendBody = record({ api_key: text(1, 255), delivery_id: idText(1, 255) })
 
 export type PaymentListQuery = Static<typeof paymentListQuery>
 export type DeliveryListQuery = Static<typeof deliveryListQuery>

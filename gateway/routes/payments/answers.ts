@@ -9,9 +9,11 @@ import {
 } from '#core/payment/words.ts'
 import {
   anyText,
+  count,
   currencyCode,
   dateTime,
   fieldsOf,
+  idText,
   isoTime,
   listOf,
   nullable,
@@ -35,7 +37,7 @@ export const paymentFees = fieldsOf({
 })
 
 const amountAndCurrency = () =>
-  Type.String({ pattern: '^\\d+(\\.\\d+)? [A-Z]{3}$', examples: ['100.00 TTD'] })
+  Type.String({ pattern: '^\\d+(\\.\\d+)? [A-Z]{3}$', examples: ['100.00 TTD'], logged: 'value' })
 
 export const paymentsStatus = fieldsOf({
   paid: amountAndCurrency(),
@@ -52,14 +54,14 @@ export const paymentTimestamps = fieldsOf({
 export const payeeAnswer = fieldsOf({
   mobile_number: anyText(),
   amount: paidAmount(),
-  delay_days: Type.Integer({ minimum: 0, maximum: 90 }),
+  delay_days: count({ minimum: 0, maximum: 90 }),
   fees_covered: Type.Enum([0, 1]),
   fee: paidAmount(),
 })
 
 const details = {
   id: uuid(),
-  transaction_id: anyText(),
+  transaction_id: idText(),
   amount: paidAmount(),
   currency: currencyCode(),
   status: word(paymentStates),
@@ -80,7 +82,7 @@ const payerStatus = fieldsOf({
 /** What status answers and callbacks share. */
 export const paymentSnapshot = {
   transaction_request: fieldsOf({
-    id: anyText(),
+    id: idText(),
     status: word([
       'pending',
       'processing',
@@ -99,7 +101,7 @@ export const paymentSnapshot = {
 export const paymentCreated = {
   payment_details: fieldsOf({
     id: uuid(),
-    transaction_id: anyText(),
+    transaction_id: idText(),
     amount: paidAmount(),
     fraud_check_status: word(fraudCheckStatuses),
     payers: listOf(

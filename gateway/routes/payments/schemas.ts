@@ -4,6 +4,7 @@ import {
   amount,
   currency,
   emailOrEmpty,
+  idText,
   integer,
   list,
   mobileNumber,
@@ -36,7 +37,7 @@ export const paymentRequestBody = record({
   api_key: text(1, 255),
   fraud_check: optional(zeroOrOne()),
   transaction_request: record({
-    id: text(1, 64),
+    id: idText(1, 64),
     amount: amount(),
     currency: currency(),
     description: optional(multilineText(1000)),
@@ -59,15 +60,15 @@ export const paymentRequestBody = record({
 
 /** Query of GET /payments/status. */
 export const paymentStatusQuery = record({
-  version: text(1, 20),
+  version: idText(1, 20),
   api_key: text(1, 255),
-  payment_details_id: text(1, 255),
+  payment_details_id: idText(1, 255),
 })
 
 /** Body of POST /payments/cancel. */
 export const paymentCancelBody = record({
   api_key: text(1, 255),
-  payment_details_id: text(1, 255),
+  payment_details_id: idText(1, 255),
 })
 
 export type PaymentRequestBody = Static<typeof paymentRequestBody>

@@ -1,10 +1,10 @@
 // Response schemas of the routes of quotes.
 import { Type } from 'typebox'
 import {
-  anyText,
   currencyCode,
   dateTime,
   fieldsOf,
+  idText,
   isoDay,
   nullable,
   paidAmount,
@@ -12,7 +12,8 @@ import {
   word,
 } from '../answer-values.ts'
 
-const rate = () => Type.String({ pattern: '^\\d+\\.\\d{4,}$', examples: ['6.7829'] })
+const rate = () =>
+  Type.String({ pattern: '^\\d+\\.\\d{4,}$', examples: ['6.7829'], logged: 'value' })
 
 /** POST /quote. */
 export const quoteMade = {
@@ -58,7 +59,7 @@ export const institutionQuoteRead = {
   ...institutionQuoteMade,
   request_date: isoDay(),
   quote_status: word(['active', 'used', 'expired']),
-  transaction_id: nullable(anyText()),
-  institution_receipt_id: nullable(anyText()),
+  transaction_id: nullable(idText()),
+  institution_receipt_id: nullable(idText()),
   transaction_status: nullable(word(['pending', 'completed', 'failed', 'cancelled'])),
 }

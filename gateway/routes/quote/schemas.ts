@@ -2,6 +2,7 @@
 import {
   amount,
   currency,
+  idText,
   institutionName,
   optional,
   record,
@@ -31,7 +32,7 @@ export const quoteBody = record({
 
 /** Query of GET /quote. */
 export const quoteQuery = record({
-  version: text(1, 20),
-  quote_id: text(1, 255),
+  version: idText(1, 20),
+  quote_id: idText(1, 255),
   institution_name: institutionName(),
 })
