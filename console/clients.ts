@@ -10,6 +10,7 @@ import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import { ApiLogService } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
@@ -94,6 +95,7 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     catalogue: billing.of(CatalogueService),
     deliveries: delivery.of(DeliveryService),
     tails: delivery.lastingOf(DeliveryService, tailMs),
+    apiLog: delivery.of(ApiLogService),
     deadLetters: delivery.of(DeadLetterService),
     merchantDeliveries: delivery.of(MerchantDeliveryService),
     endpoints: delivery.of(EndpointService),
@@ -156,6 +158,7 @@ function refuse(error: unknown): never {
 
 /** Fields that name what a call is about, the narrowest first. */
 const targetFields = [
+  'entryId',
   'deliveryId',
   'jobId',
   'paymentId',

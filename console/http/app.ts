@@ -16,7 +16,8 @@ import { registerBalances } from '../routes/balances.ts'
 import { registerBills } from '../routes/bills.ts'
 import { registerBranding } from '../routes/branding/branding.ts'
 import { registerDeadLetters } from '../routes/dead-letters.ts'
-import { registerDevelopers } from '../routes/developers.ts'
+import { registerApiLog } from '../routes/developers/api-log.ts'
+import { registerDevelopers } from '../routes/developers/developers.ts'
 import { registerHome } from '../routes/home.ts'
 import { registerInbox } from '../routes/inbox.ts'
 import { registerQuotes } from '../routes/institution/quotes.ts'
@@ -110,6 +111,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerPayment(app, { worker, clients, publicBaseUrl })
   registerPushes(app, { worker, clients })
   registerReceivers(app, { worker, clients })
+  registerApiLog(app, { worker, clients })
   registerDevelopers(app, { worker, clients })
   registerAccess(app, { worker, clients })
   await registerBranding(app, { worker, clients })

@@ -68,6 +68,11 @@ const projectPlaces: Place[] = [
     needs: 'payweave.quotes.v1.QuotesService/ListQuotes',
   },
   {
+    label: 'API log',
+    path: 'api-log',
+    needs: 'payweave.delivery.v1.ApiLogService/ListRequests',
+  },
+  {
     label: 'Developers',
     path: 'developers',
     needs: 'payweave.accounts.v1.AccessService/ListApiKeys',

@@ -49,6 +49,7 @@ const tones: Readonly<Record<Exclude<Tone, 'plain'>, readonly string[]>> = {
     'used',
     'paid',
     'success',
+    'succeeded',
     'delivered',
     'completed',
     'done',
@@ -70,6 +71,7 @@ const tones: Readonly<Record<Exclude<Tone, 'plain'>, readonly string[]>> = {
   ],
   busy: [
     'pending',
+    'refused',
     'sending',
     'processing',
     'partially paid',

@@ -91,7 +91,7 @@ function answer({ reply }: Work, q: string, path: string | undefined): FastifyRe
 
 /** The path of what has this id in a project. */
 async function find(
-  { payments, deliveries, replays, institution }: Clients,
+  { payments, deliveries, replays, institution, apiLog }: Clients,
   projectId: string,
   id: string,
 ): Promise<string | undefined> {
@@ -104,5 +104,17 @@ async function find(
     [`${base}/pushes/replays/${id}`, () => replays.getReplayJob({ projectId, jobId: id })],
   ]
   const found = await Promise.all(looks.map(([, look]) => orUndefined(look)))
-  return looks.find((_, index) => found[index] !== undefined)?.[0]
+  return (
+    looks.find((_, index) => found[index] !== undefined)?.[0] ??
+    (await findRequest(apiLog, projectId, id))
+  )
+}
+
+/** The page of the request with this `PW-request-id` or, where the client sent it several times, of them all. */
+async function findRequest(apiLog: Clients['apiLog'], projectId: string, requestId: string) {
+  const found = await orUndefined(() => apiLog.listRequests({ projectId, requestId, pageSize: 2 }))
+  const [first, second] = found?.requests ?? []
+  if (first === undefined) return undefined
+  const base = `/projects/${projectId}/api-log`
+  return second === undefined ? `${base}/${first.entryId}` : `${base}?request=${requestId}`
 }

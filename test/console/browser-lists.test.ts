@@ -7,6 +7,7 @@ const pages = {
   'the pushes': (tab: Tab) => `${projectBase(tab)}/pushes`,
   'the payments': (tab: Tab) => `${projectBase(tab)}/payments`,
   'the receivers': (tab: Tab) => `${projectBase(tab)}/receivers`,
+  'the API log': (tab: Tab) => `${projectBase(tab)}/api-log`,
   'the developers': (tab: Tab) => `${projectBase(tab)}/developers`,
   'the access': (tab: Tab) => `${projectBase(tab)}/access`,
   'the branding': (tab: Tab) => `${projectBase(tab)}/branding`,

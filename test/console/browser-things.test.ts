@@ -8,6 +8,7 @@ const pages = {
   'a payment': (tab: Tab) => `${projectBase(tab)}/payments/${demo(tab).payment.paymentId}`,
   'a bill payment': (tab: Tab) => `${projectBase(tab)}/bills/${demo(tab).bill.transactionId}`,
   'a transfer': (tab: Tab) => `${projectBase(tab)}/transfers/${demo(tab).transfer.movementId}`,
+  'a request': (tab: Tab) => `${projectBase(tab)}/api-log/${demo(tab).request.entryId}`,
   'one push': (tab: Tab) => `${projectBase(tab)}/pushes/${demo(tab).delivery.deliveryId}`,
   'a replay': (tab: Tab) => `${projectBase(tab)}/pushes/replays/${demo(tab).job.jobId}`,
   'a page that does not exist': () => '/nowhere',

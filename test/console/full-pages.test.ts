@@ -25,6 +25,7 @@ const ofProject = [
   'bills',
   'transfers',
   'quotes',
+  'api-log',
   'access',
 ]
 const ofStaff = ['', 'now', 'inbox', 'stuck', 'dead-letters', 'routing', 'audit']

@@ -12,6 +12,7 @@ import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import { ApiLogService } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
@@ -106,6 +107,7 @@ export async function startHarness(texts?: Texts) {
     ]),
     serve('delivery', [
       [DeliveryService, peers.deliveries],
+      [ApiLogService, peers.apiLog],
       [DeadLetterService, peers.deadLetters],
       [MerchantDeliveryService, peers.merchantDeliveries],
       [EndpointService, peers.endpoints],

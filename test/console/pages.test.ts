@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { samplePng } from '../support/files/png.ts'
+import { pagesOf } from './every-page.ts'
 import { type Browser, formTokenIn, type Harness, startHarness } from './harness.ts'
 import { endlessSubject } from './peers.ts'
 import type { Project } from './projects.ts'
@@ -17,52 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => harness?.close())
 
-/** Every page of the console. */
-function everyPage(): string[] {
-  const { projectId, payment, bill, transfer, quote, delivery, job } = harness.peers.projects.demo
-  const { staff } = harness.peers
-  const base = `/projects/${projectId}`
-  return [
-    '/',
-    base,
-    `${base}/payments`,
-    `${base}/payments?mobile=%2B12025550101&transaction=${encodeURIComponent(evil.slice(0, 64))}`,
-    `${base}/receivers`,
-    `${base}/developers`,
-    `${base}/balances`,
-    `${base}/branding`,
-    `${base}/access`,
-    `${base}/bills`,
-    `${base}/bills?state=success`,
-    `${base}/bills/${bill.transactionId}`,
-    '/now',
-    '/now/runbooks/jetstream-down',
-    `${base}/quotes`,
-    `${base}/quotes/${quote.quoteId}?institution=${encodeURIComponent(quote.institutionName)}`,
-    `${base}/transfers`,
-    `${base}/transfers?state=completed`,
-    `${base}/transfers/${transfer.movementId}`,
-    '/inbox',
-    `/inbox/onboardings/${staff.reviewId}`,
-    '/stuck',
-    '/dead-letters?state=exhausted',
-    `/ledger?project=${staff.projectId}&id=${staff.transferId}`,
-    `/ledger?project=${staff.projectId}&id=${staff.holdId}`,
-    '/catalogue',
-    '/routing',
-    '/audit',
-    '/audit/calls',
-    `${base}/pushes`,
-    `${base}/pushes?subject=${encodeURIComponent(evil.slice(0, 64))}&state=exhausted`,
-    `${base}/pushes/${delivery.deliveryId}`,
-    `${base}/pushes/tail`,
-    `${base}/pushes/replays/${job.jobId}`,
-    `${base}/payments/${payment.paymentId}`,
-    `${base}/search?q=${encodeURIComponent(evil)}`,
-    '/signed-out',
-    '/nowhere',
-  ]
-}
+const everyPage = () => pagesOf(harness.peers)
 
 const isUnknown = (page: string) => /nowhere|search/.test(page)
 

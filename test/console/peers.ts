@@ -22,6 +22,7 @@ import {
 import type { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { currentContext } from '#platform/rpc/context.ts'
 import { samplePng } from '../support/files/png.ts'
+import { apiLogPeer } from './api-log-peer.ts'
 import {
   dayOf,
   deliveryOf,
@@ -291,7 +292,8 @@ export function newPeers(texts: Texts = evilTexts) {
       return { endpoints: many(open, pageSize) }
     },
   }
-  const ofDelivery = { deliveries, deadLetters, merchantDeliveries, endpoints, replays }
+  const apiLog = apiLogPeer(projects, many, seen)
+  const ofDelivery = { apiLog, deliveries, deadLetters, merchantDeliveries, endpoints, replays }
   const billOf = (projectId: string, transactionId: string) => {
     const { bill } = of(projectId)
     if (bill.transactionId === transactionId) return bill

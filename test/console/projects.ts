@@ -32,6 +32,7 @@ import {
   QuoteStatus,
   QuoteTransactionStatus,
 } from '#gen/payweave/quotes/v1/quotes_pb.js'
+import { requestOf } from './api-log-peer.ts'
 import { type Texts, time } from './rows.ts'
 
 /** A push as its merchant sees it. */
@@ -161,7 +162,8 @@ export function newProject(name: string, texts: Texts) {
     supportPhone: texts.number,
     websiteUrl: texts.url,
   }
-  return { projectId, branding, ...named, keyId, payment, bill, transfer, quote, delivery, job }
+  const things = { payment, bill, transfer, quote, delivery, job }
+  return { projectId, branding, ...named, keyId, ...things, request: requestOf(projectId, texts) }
 }
 
 /** A project as AccessService shows it. */

@@ -28,6 +28,7 @@ describe('a person of one project', () => {
         `transfers/${other.transfer.movementId}`,
         `pushes/${other.delivery.deliveryId}`,
         `pushes/replays/${other.job.jobId}`,
+        `api-log/${other.request.entryId}`,
       ]
       /** What no search finds by its id. */
       const unsearched = [
@@ -47,6 +48,8 @@ describe('a person of one project', () => {
         '/transfers',
         '/quotes',
         '/transfers.csv',
+        '/api-log',
+        '/api-log.csv',
         '/access',
         '/balances/statement.csv',
         '/developers',

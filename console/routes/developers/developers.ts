@@ -3,11 +3,11 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
 import { randomId } from '#core/identity/id.ts'
 import type { Grant, IssuedKey, Merchant } from '#gen/payweave/accounts/v1/access_pb.js'
-import type { Clients } from '../clients.ts'
-import type { ProjectWork, Worker } from '../http/work.ts'
-import { type Cell, code, type Field, type Form, type Section, text } from '../pages/blocks.ts'
-import { sendSections } from '../pages/render.ts'
-import { merchantsOf } from './merchants.ts'
+import type { Clients } from '../../clients.ts'
+import type { ProjectWork, Worker } from '../../http/work.ts'
+import { type Cell, code, type Field, type Form, type Section, text } from '../../pages/blocks.ts'
+import { sendSections } from '../../pages/render.ts'
+import { merchantsOf } from '../merchants.ts'
 
 type Options = { worker: Worker; clients: Clients }
 

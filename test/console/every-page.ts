@@ -1,0 +1,52 @@
+// The paths of all pages of the console, with things of the peers.
+import type { Peers } from './peers.ts'
+import { evil } from './rows.ts'
+
+/** Every page of the console. */
+export function pagesOf(peers: Peers): string[] {
+  const { projectId, payment, bill, transfer, quote, delivery, job, request } = peers.projects.demo
+  const { staff } = peers
+  const base = `/projects/${projectId}`
+  return [
+    '/',
+    base,
+    `${base}/payments`,
+    `${base}/payments?mobile=%2B12025550101&transaction=${encodeURIComponent(evil.slice(0, 64))}`,
+    `${base}/receivers`,
+    `${base}/developers`,
+    `${base}/balances`,
+    `${base}/branding`,
+    `${base}/access`,
+    `${base}/bills`,
+    `${base}/bills?state=success`,
+    `${base}/bills/${bill.transactionId}`,
+    '/now',
+    '/now/runbooks/jetstream-down',
+    `${base}/quotes`,
+    `${base}/quotes/${quote.quoteId}?institution=${encodeURIComponent(quote.institutionName)}`,
+    `${base}/transfers`,
+    `${base}/transfers?state=completed`,
+    `${base}/transfers/${transfer.movementId}`,
+    '/inbox',
+    `/inbox/onboardings/${staff.reviewId}`,
+    '/stuck',
+    '/dead-letters?state=exhausted',
+    `/ledger?project=${staff.projectId}&id=${staff.transferId}`,
+    `/ledger?project=${staff.projectId}&id=${staff.holdId}`,
+    '/catalogue',
+    '/routing',
+    '/audit',
+    '/audit/calls',
+    `${base}/pushes`,
+    `${base}/pushes?subject=${encodeURIComponent(evil.slice(0, 64))}&state=exhausted`,
+    `${base}/pushes/${delivery.deliveryId}`,
+    `${base}/pushes/tail`,
+    `${base}/pushes/replays/${job.jobId}`,
+    `${base}/payments/${payment.paymentId}`,
+    `${base}/api-log`,
+    `${base}/api-log/${request.entryId}`,
+    `${base}/search?q=${encodeURIComponent(evil)}`,
+    '/signed-out',
+    '/nowhere',
+  ]
+}
