@@ -11,7 +11,6 @@ import type { Acme } from './ports/acme.ts'
 /** The connector of one Acme account; Acme signs its webhooks with one of the secrets. */
 export function acmeConnector(acme: Acme, webhookSecrets: readonly string[]): Connector {
   return {
-    services: [ChargeService, PayoutService],
     routes(router, context) {
       router.service(ChargeService, chargeService(context, acme))
       router.service(PayoutService, payoutHandlers(context, creditKind))

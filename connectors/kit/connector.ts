@@ -1,6 +1,5 @@
 // Composes a connector: RPCs for Payweave, webhooks of the provider, workers for what it owes, health and metrics.
 import { join } from 'node:path'
-import type { DescService } from '@bufbuild/protobuf'
 import type { ConnectRouter } from '@connectrpc/connect'
 import type { Database } from '#platform/db/db.ts'
 import { startRetention } from '#platform/events/retention.ts'
@@ -46,8 +45,7 @@ export type ConnectorContext = {
 
 /** What makes a connector of the kit. */
 export type Connector = {
-  /** The services of `payweave.backend.v1` that it serves. */
-  services: readonly DescService[]
+  /** Registers its services of `payweave.backend.v1`. */
   routes: (router: ConnectRouter, context: ConnectorContext) => void
   /** How the provider signs and names its events. */
   webhooks?: WebhookOptions & {
@@ -136,7 +134,6 @@ export async function startConnector(
       port: ports.rpc,
       identity,
       log,
-      services: connector.services,
       routes: (router) => connector.routes(router, context),
       metrics: rpcMetrics(metrics),
       ready: () => db.ready(),

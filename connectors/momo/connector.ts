@@ -12,7 +12,6 @@ import { transfer, transferKind } from './operations/transfer.ts'
 /** The connector of one account. */
 export function momoConnector(account: MomoAccount): Connector {
   return {
-    services: [ChargeService, PayoutService],
     routes(router, context) {
       router.service(ChargeService, chargeService(context))
       router.service(PayoutService, payoutHandlers(context, transferKind))

@@ -25,15 +25,6 @@ import type { Outside } from './ports/outside.ts'
 import { startLoops } from './workers/loops.ts'
 import { billContext } from './workers/pay-bill.ts'
 
-const services = [
-  ChargeService,
-  PayoutService,
-  ReviewService,
-  BillerService,
-  RateService,
-  TransferService,
-]
-
 const publicPaths = [
   { pattern: /^\/receivers\/log$/, allow: 'GET' },
   { pattern: /^\/receivers\/[^/]+\/[^/]+$/, allow: 'POST' },
@@ -99,7 +90,6 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       port,
       identity,
       log,
-      services,
       routes(router) {
         router.service(ChargeService, charges)
         router.service(PayoutService, payoutService(payContext))

@@ -7,7 +7,6 @@ import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
-import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { readSettings } from '#platform/config/config.ts'
 import type { Database } from '#platform/db/db.ts'
 import { openServiceDatabase } from '#platform/db/service-database.ts'
@@ -70,15 +69,6 @@ runProcess('delivery', async (stopping, log) => {
     callStreams: settings.rpcCallStreams,
     log,
     metrics: rpcMetrics(metrics),
-    services: [
-      DeliveryService,
-      MerchantDeliveryService,
-      ReplayService,
-      EndpointService,
-      DeadLetterService,
-      ApiLogService,
-      InboxService,
-    ],
     routes: (router) => addRoutes(router, db, deliveries, stopping),
     ready: () => db.ready(),
     healthApart: { 'delivery.events': () => streamAnswers(nats) },

@@ -3,7 +3,6 @@ import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
-import { KeyService } from '#gen/payweave/keys/v1/keys_pb.js'
 import { ChargeReportService } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
@@ -11,18 +10,10 @@ import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
 import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { readSettings, type SettingsOf } from '#platform/config/config.ts'
-import { openServiceDatabase } from '#platform/db/service-database.ts'
-import { natsFrom } from '#platform/events/nats/access.ts'
-import { connectNats } from '#platform/events/nats/nats.ts'
 import { startOutbox } from '#platform/events/outbox.ts'
-import { jetStreamMetric } from '#platform/events/stream-health.ts'
 import { startProcessKeys } from '#platform/keys/key-service.ts'
-import { runProcess } from '#platform/process/lifecycle.ts'
 import { openKeys } from '#platform/process/secrets.ts'
-import { serveService } from '#platform/process/service-ports.ts'
-import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
-import { openPeer } from '#platform/rpc/client/client.ts'
-import { createMetrics } from '#platform/telemetry/metrics.ts'
+import { runService } from '#platform/process/service.ts'
 import { checkoutService } from './api/checkout.ts'
 import { paymentSubjects } from './api/events.ts'
 import { paymentOperationsService } from './api/operations.ts'
@@ -37,75 +28,60 @@ import { connectorsOf } from './ports/connectors.ts'
 import { merchantFinder } from './ports/merchants.ts'
 import { linkDependants } from './store/link-key-store.ts'
 
-runProcess('payments', async (stopping, log) => {
-  const settings = readSettings('payments')
-  const metrics = createMetrics('payments')
-  const identity = processIdentity('payments', settings, log)
-  const keys = openKeys({ dir: settings.secretsDir, names: ['link.key'], log, metrics })
-  const db = await openServiceDatabase({ service: 'payments', settings, metrics, log, stopping })
-  const nats = connectNats({ ...natsFrom(settings), name: 'payments', log })
-  jetStreamMetric(metrics, nats)
-  const accounts = openPeer('accounts', settings.accountsUrl, identity)
-  const delivery = openPeer('delivery', settings.deliveryUrl, identity)
-  const connectors = [
-    openPeer(settings.backendName, settings.backendUrl, identity),
-    ...Object.entries(settings.connectors).map(([name, url]) => openPeer(name, url, identity)),
-  ]
-  const backends = connectors.map((peer) => {
-    return [peer.name, backendPort(peer.of(ChargeService), peer.of(PayoutService))] as const
-  })
-  const consumers = { ledger: accounts.of(InboxService), delivery: delivery.of(InboxService) }
-  const outbox = startOutbox({ db, nats, subjects: paymentSubjects(consumers), log, metrics })
-  const engine = await startPayments({
-    db,
-    log,
-    metrics,
-    linkKeys: keys['link.key'],
-    settings: paymentSettings(settings),
-    findMerchant: merchantFinder(accounts.of(AccessService)),
-    connectors: connectorsOf(new Map(backends), settings.backendName),
-    publishEvent: outbox.publish,
-    stopping,
-  })
-  const operatorKeys = startProcessKeys({ db, files: keys, log, dependants: linkDependants(db) })
-  const { payments, checkouts } = engine
-  return await serveService({
-    settings,
-    metrics,
-    db,
-    identity,
-    log,
-    stopping,
-    services: [
-      PaymentsService,
-      CheckoutService,
-      ChargeReportService,
-      SettlementService,
-      PaymentOperationsService,
-      RoutingService,
-      KeyService,
-    ],
-    routes: (router) => {
-      router.service(PaymentsService, paymentsService(payments))
-      router.service(CheckoutService, checkoutService(checkouts))
-      router.service(ChargeReportService, chargeReportService(payments))
-      router.service(SettlementService, settlementService(db))
-      router.service(PaymentOperationsService, paymentOperationsService(db))
-      router.service(RoutingService, routingService(engine.routes))
-      operatorKeys.routes(router)
-    },
-    // Events wait in the outbox while the broker is away, so the service is ready without it.
-    parts: [
-      { name: 'workers', close: () => engine.close() },
-      { name: 'keys', close: () => operatorKeys.close() },
-      { name: 'outbox', close: () => outbox.close() },
-      accounts,
-      delivery,
-      ...connectors,
-      { name: 'nats', close: () => nats.close() },
-    ],
-  })
-})
+runService(
+  'payments',
+  () => readSettings('payments'),
+  async ({ settings, metrics, db, log, stopping, peer, broker }) => {
+    const keys = openKeys({ dir: settings.secretsDir, names: ['link.key'], log, metrics })
+    const accounts = peer('accounts', settings.accountsUrl)
+    const delivery = peer('delivery', settings.deliveryUrl)
+    const connectors = [
+      peer(settings.backendName, settings.backendUrl),
+      ...Object.entries(settings.connectors).map(([name, url]) => peer(name, url)),
+    ]
+    const backends = connectors.map((one) => {
+      return [one.name, backendPort(one.of(ChargeService), one.of(PayoutService))] as const
+    })
+    const consumers = { ledger: accounts.of(InboxService), delivery: delivery.of(InboxService) }
+    const outbox = startOutbox({
+      db,
+      nats: broker(settings),
+      subjects: paymentSubjects(consumers),
+      log,
+      metrics,
+    })
+    const engine = await startPayments({
+      db,
+      log,
+      metrics,
+      linkKeys: keys['link.key'],
+      settings: paymentSettings(settings),
+      findMerchant: merchantFinder(accounts.of(AccessService)),
+      connectors: connectorsOf(new Map(backends), settings.backendName),
+      publishEvent: outbox.publish,
+      stopping,
+    })
+    const operatorKeys = startProcessKeys({ db, files: keys, log, dependants: linkDependants(db) })
+    const { payments, checkouts } = engine
+    return {
+      routes: (router) => {
+        router.service(PaymentsService, paymentsService(payments))
+        router.service(CheckoutService, checkoutService(checkouts))
+        router.service(ChargeReportService, chargeReportService(payments))
+        router.service(SettlementService, settlementService(db))
+        router.service(PaymentOperationsService, paymentOperationsService(db))
+        router.service(RoutingService, routingService(engine.routes))
+        operatorKeys.routes(router)
+      },
+      // Events wait in the outbox while the broker is away, so the service is ready without it.
+      parts: [
+        { name: 'workers', close: () => engine.close() },
+        { name: 'keys', close: () => operatorKeys.close() },
+        { name: 'outbox', close: () => outbox.close() },
+      ],
+    }
+  },
+)
 
 function paymentSettings(settings: SettingsOf<'payments'>): PaymentSettings {
   return {

@@ -27,7 +27,7 @@ import { serveRpc } from '#platform/rpc/server/server.ts'
 import { createTestClock } from '#platform/testing/clock.ts'
 import type { AccountSecrets } from '../../services/accounts/access/domain/at-rest.ts'
 import { publishAccessChanged } from '../../services/accounts/access/ports/events.ts'
-import { customerServices, startCustomers } from '../../services/accounts/customers/engine.ts'
+import { startCustomers } from '../../services/accounts/customers/engine.ts'
 import { reviewBackend } from '../../services/accounts/customers/ports/backend.ts'
 import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
 import { userLimits } from '../ledger/harness.ts'
@@ -87,7 +87,6 @@ export async function startHarness(
     port: 0,
     identity: identityOf('simulator'),
     log: silentLog,
-    services: [ReviewService],
     routes: (router) => router.service(ReviewService, backend.reviews),
   })
   const backendUrl = `http://${host}:${outside.port}`
@@ -118,7 +117,6 @@ export async function startHarness(
     port: 0,
     identity: identityOf('accounts'),
     log: silentLog,
-    services: customerServices,
     routes: (router) => engine.routes(router),
   })
   const url = `http://${host}:${server.port}`

@@ -42,7 +42,6 @@ beforeAll(async () => {
     port: 0,
     identity: identityOf('accounts'),
     log: silentLog,
-    services: [KeyService, KeyAdministrationService],
     routes: (router) => operatorKeys.routes(router),
   })
   const url = `http://127.0.0.1:${server.port}`

@@ -39,7 +39,6 @@ beforeAll(async () => {
     port: 0,
     identity: openIdentity({ name: 'accounts', dir: path.join(dir, 'accounts'), log: silentLog }),
     log: silentLog,
-    services: [AccessService],
     routes: (router) => router.service(AccessService, accessService(administration)),
   })
   writeFileSync(

@@ -4,8 +4,6 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import type { KeyRing } from '#core/identity/key-ring.ts'
-import { KeyAdministrationService } from '#gen/payweave/accounts/v1/key_administration_pb.js'
-import { KeyService } from '#gen/payweave/keys/v1/keys_pb.js'
 import { type Database, sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { startProcessKeys } from '#platform/keys/key-service.ts'
@@ -43,13 +41,12 @@ export async function startHarness() {
     billing: open('billing'),
   }
   const copies: Copy[] = []
-  const serve = (part: Part, services: ServeOptions['services'], routes: ServeOptions['routes']) =>
+  const serve = (part: Part, routes: ServeOptions['routes']) =>
     serveRpc({
       host: '127.0.0.1',
       port: 0,
       identity: openIdentity({ name: part, dir: path.join(mesh, part), log: silentLog }),
       log: silentLog,
-      services,
       routes,
     })
   return {
@@ -60,8 +57,7 @@ export async function startHarness() {
     async startCopy(part: Part, folder: string, instance: string): Promise<Copy> {
       const files = openKeys({ dir: folder, names: lastingSecrets[part] ?? [], log: silentLog })
       const keys = processKeys(part, databases[part], files, instance)
-      const services = part === 'accounts' ? [KeyService, KeyAdministrationService] : [KeyService]
-      const server = await serve(part, services, (router) => keys.routes(router))
+      const server = await serve(part, (router) => keys.routes(router))
       const copy = {
         url: `http://127.0.0.1:${server.port}`,
         files,

@@ -153,7 +153,7 @@ it('without a service address nothing is changed, and status shows only the fold
 })
 
 it('a release without key lists is named', async () => {
-  const server = await harness.serve('billing', [], () => undefined)
+  const server = await harness.serve('billing', () => undefined)
   const url = `http://127.0.0.1:${server.port}`
   const asked = ['status', 'billing/link.key', '--out', out, '--billing-url', url, '--token', token]
   const { code, err } = await runHere(harness.dir, 'keys', ...asked)

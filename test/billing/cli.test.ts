@@ -36,7 +36,6 @@ beforeAll(async () => {
     port: 0,
     identity: openIdentity({ name: 'billing', dir: path.join(dir, 'billing'), log: silentLog }),
     log: silentLog,
-    services: [BillingService, CatalogueService],
     routes: (router) => {
       router.service(BillingService, billingService(billing, 'https://pay.example'))
       router.service(CatalogueService, catalogueService(billing, catalogue))

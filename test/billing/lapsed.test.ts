@@ -41,7 +41,6 @@ beforeAll(async () => {
     port: 0,
     identity: identityOf('accounts'),
     log: silentLog,
-    services: [LedgerService],
     routes: (router) =>
       router.service(LedgerService, ledgerService({ db, writer: batchingLedger(db), checkDb: db })),
   })

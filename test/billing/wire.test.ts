@@ -52,7 +52,6 @@ async function startService() {
     port: 0,
     identity: identityOf('billing'),
     log: silentLog,
-    services: [BillingService],
     routes: (router) =>
       router.service(BillingService, billingService(harness.billing, 'http://127.0.0.1')),
   })
@@ -120,7 +119,6 @@ it('a back end to which nothing connects frees the key, and once it is there the
     port,
     identity: identityOf('simulator'),
     log: silentLog,
-    services: [BillerService],
     routes: (router) =>
       router.service(BillerService, {
         payBill({ billPaymentId }) {

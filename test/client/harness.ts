@@ -44,7 +44,6 @@ export async function serve(
     host: '127.0.0.1',
     port,
     routes: (router) => routes(ruleFreeRouter(router)),
-    services: [],
     identity: openIdentity({ name: 'payments', dir: join(folder, 'payments'), log }),
     log,
     graceMs: 100,

@@ -62,7 +62,7 @@ beforeAll(async () => {
   receivers = await serveReports({ host, ports, identityOf, log: silentLog })
   const urlOf = (port: number) => `http://${host}:${port}`
   connector = await startConnector(
-    { services: [], routes: () => undefined },
+    { routes: () => undefined },
     {
       db,
       log: silentLog,

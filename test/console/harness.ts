@@ -76,7 +76,6 @@ export async function startHarness(texts?: Texts) {
       port: 0,
       log: silentLog,
       identity: identityOf(name),
-      services: services.map(([service]) => service),
       routes: (router) => {
         for (const [service, handlers] of services) {
           // As delivery allows its tails.

@@ -88,7 +88,6 @@ export async function startAccountsAndDelivery() {
       port: accountsPort,
       identity: identityOf('accounts'),
       log,
-      services: [AccessService],
       routes: (router) => void router.service(AccessService, accessService(administration)),
     })
   let accountsRpc = await serveAccounts()
@@ -120,7 +119,6 @@ export async function startAccountsAndDelivery() {
     port: deliveryPort,
     identity: identityOf('delivery'),
     log,
-    services: [InboxService],
     routes: (router) => inboxRoutes(router, db),
   })
   const owner = database.open({ service: undefined })

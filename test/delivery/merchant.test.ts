@@ -49,7 +49,6 @@ beforeAll(async () => {
     port: 0,
     identity: identityOf('delivery'),
     log: silentLog,
-    services: [MerchantDeliveryService],
     routes: (router) =>
       router.service(MerchantDeliveryService, merchantDeliveryService({ db, onDue })),
   })

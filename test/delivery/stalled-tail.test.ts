@@ -222,7 +222,6 @@ describe('a stream that nobody reads', () => {
         port: 0,
         identity,
         log: silentLog,
-        services: [DeliveryService],
         stalledMs: 1_500,
         routes: (router) => {
           const handlers = deliveryService({ db, tail, onDue: () => undefined })

@@ -124,7 +124,6 @@ export async function startEdge(
   const accounts = await serveRpc({
     ...listen,
     identity: identityOf('accounts'),
-    services: [AccessService, AccountsService],
     routes: (router) =>
       router
         .service(AccessService, accessStandIn(seen))
@@ -133,28 +132,24 @@ export async function startEdge(
   const payments = await serveRpc({
     ...listen,
     identity: identityOf('payments'),
-    services: [PaymentsService],
     routes: (router) =>
       router.service(PaymentsService, observed(PaymentsService, paymentsStandIn(seen))),
   })
   const billing = await serveRpc({
     ...listen,
     identity: identityOf('billing'),
-    services: [BillingService],
     routes: (router) =>
       router.service(BillingService, observed(BillingService, billingStandIn(seen.bills))),
   })
   const quotes = await serveRpc({
     ...listen,
     identity: identityOf('quotes'),
-    services: [QuotesService],
     routes: (router) =>
       router.service(QuotesService, observed(QuotesService, quotesStandIn(seen.quotes))),
   })
   const institution = await serveRpc({
     ...listen,
     identity: identityOf('institution'),
-    services: [InstitutionService],
     routes: (router) =>
       router.service(
         InstitutionService,
@@ -164,7 +159,6 @@ export async function startEdge(
   const delivery = await serveRpc({
     ...listen,
     identity: identityOf('delivery'),
-    services: [MerchantDeliveryService],
     routes: (router) =>
       router.service(
         MerchantDeliveryService,

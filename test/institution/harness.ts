@@ -103,7 +103,6 @@ export async function startHarness(overrides: Partial<InstitutionSettings> = {})
       port: 0,
       identity: identityOf('institution'),
       log: silentLog,
-      services: [InstitutionService, TransferReportService],
       routes: (router) => {
         router.service(InstitutionService, institutionService(engine.institution))
         router.service(TransferReportService, transferReportService(engine.institution))

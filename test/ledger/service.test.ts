@@ -52,7 +52,6 @@ beforeAll(async () => {
     port: 0,
     identity: identityOf('accounts'),
     log: silentLog,
-    services: [LedgerService, MovementService],
     routes: (router) => {
       router.service(LedgerService, ledgerService({ db, writer: batchingLedger(db), checkDb: db }))
       router.service(MovementService, movementService({ db, userLimits }))

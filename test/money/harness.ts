@@ -61,11 +61,10 @@ export async function startHarness() {
 
   async function serve(
     name: 'accounts' | 'quotes' | 'institution',
-    services: Parameters<typeof serveRpc>[0]['services'],
     routes: (router: ConnectRouter) => unknown,
   ): Promise<number> {
     const identity = identityOf(name)
-    const server = await serveRpc({ host, port: 0, identity, log: silentLog, services, routes })
+    const server = await serveRpc({ host, port: 0, identity, log: silentLog, routes })
     servers.push(server)
     return server.port
   }
@@ -86,7 +85,7 @@ export async function startHarness() {
     publishAccessChanged,
     notify: () => {},
   }
-  const accountsAt = await serve('accounts', [AccountsService, MovementService], (router) =>
+  const accountsAt = await serve('accounts', (router) =>
     router
       .service(AccountsService, accountsService(customers))
       .service(MovementService, movementService({ db: accountsDb, userLimits })),
@@ -113,7 +112,7 @@ export async function startHarness() {
     }),
     storeQuote: batchingQuotes(quotesDb, 300),
   }
-  const quotesAt = await serve('quotes', [QuotesService], (router) =>
+  const quotesAt = await serve('quotes', (router) =>
     router.service(QuotesService, quotesService(quotes)),
   )
 
@@ -138,13 +137,10 @@ export async function startHarness() {
     },
     notifyOutbox: () => {},
   })
-  const institutionAt = await serve(
-    'institution',
-    [InstitutionService, TransferReportService],
-    (router) =>
-      router
-        .service(InstitutionService, institutionService(engine.institution))
-        .service(TransferReportService, transferReportService(engine.institution)),
+  const institutionAt = await serve('institution', (router) =>
+    router
+      .service(InstitutionService, institutionService(engine.institution))
+      .service(TransferReportService, transferReportService(engine.institution)),
   )
   return {
     testClock,

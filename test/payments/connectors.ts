@@ -30,7 +30,6 @@ export async function serveConnectors(
         port: 0,
         identity: identityOf(name),
         log: silentLog,
-        services: [ChargeService, PayoutService],
         routes: (router) => {
           router.service(ChargeService, charges)
           router.service(PayoutService, payouts)

@@ -125,7 +125,6 @@ export async function startHarness(
     port: 0,
     identity: identityOf('accounts'),
     log: silentLog,
-    services: [AccessService],
     routes: (router) => router.service(AccessService, { getMerchant: accounts.getMerchant }),
   })
   const pools: RpcPool[] = []
@@ -157,14 +156,6 @@ export async function startHarness(
     port: 0,
     identity: identityOf('payments'),
     log: silentLog,
-    services: [
-      PaymentsService,
-      CheckoutService,
-      ChargeReportService,
-      SettlementService,
-      PaymentOperationsService,
-      RoutingService,
-    ],
     routes: (router) => {
       router.service(PaymentsService, paymentsService(engine.payments))
       router.service(CheckoutService, checkoutService(engine.checkouts))

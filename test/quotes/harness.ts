@@ -72,7 +72,6 @@ export async function startHarness(through = async (target: URL) => target.href)
     await serveRpc({
       ...listen,
       identity: identityOf('accounts'),
-      services: [AccountsService, MovementService],
       routes: (router) =>
         router
           .service(AccountsService, accounts.accounts)
@@ -81,7 +80,6 @@ export async function startHarness(through = async (target: URL) => target.href)
     await serveRpc({
       ...listen,
       identity: identityOf('simulator'),
-      services: [RateService],
       routes: (router) => router.service(RateService, source.rates),
     }),
   ]
@@ -114,7 +112,6 @@ export async function startHarness(through = async (target: URL) => target.href)
   const server = await serveRpc({
     ...listen,
     identity: identityOf('quotes'),
-    services: [QuotesService],
     routes: (router) => router.service(QuotesService, quotesService(quotes)),
   })
   const gateway = createRpcClient(QuotesService, at('gateway', 'quotes', server.port))

@@ -96,7 +96,6 @@ export async function startProxiedSimulator(secrets: string) {
       identity: identityOf(name),
       log: silentLog,
       graceMs: 100,
-      services: clients.map(([service]) => service),
       routes: (router) => {
         for (const [service, client] of clients) relay(router, service, client)
       },

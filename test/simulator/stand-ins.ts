@@ -22,7 +22,7 @@ const host = '127.0.0.1'
 export type GotReport = { id: string; attemptId: string; outcome: string; method: string }
 
 /** A server that a test may stop and start again on its port. */
-function standIn(options: Pick<ServeRpcOptions, 'identity' | 'port' | 'services' | 'routes'>) {
+function standIn(options: Pick<ServeRpcOptions, 'identity' | 'port' | 'routes'>) {
   let server: Awaited<ReturnType<typeof serveRpc>> | undefined
   return {
     async start() {
@@ -64,7 +64,6 @@ export function paymentsStandIn(identity: Identity, port: number) {
     ...standIn({
       identity,
       port,
-      services: [ChargeReportService],
       routes: (router) =>
         router.service(ChargeReportService, {
           reportCharge(report) {
@@ -102,7 +101,6 @@ export function accountsStandIn(identity: Identity, port: number) {
     ...standIn({
       identity,
       port,
-      services: [ReviewReportService],
       routes: (router) =>
         router.service(ReviewReportService, {
           reportOnboarding({ reviewId: id, outcome }) {
@@ -142,7 +140,6 @@ export function institutionStandIn(identity: Identity, port: number) {
     ...standIn({
       identity,
       port,
-      services: [TransferReportService],
       routes: (router) =>
         router.service(TransferReportService, {
           reportTransfer({ transferId: id, outcome }) {

@@ -34,7 +34,6 @@ async function start(bounds: Partial<Bearer>) {
     port: 0,
     identity: openIdentity({ name: 'payments', dir: join(dir, 'payments'), log }),
     log,
-    services: [PaymentsService, DeliveryService],
     routes(router) {
       router.service(PaymentsService, {
         getPayment({ projectId }, context) {

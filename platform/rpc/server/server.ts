@@ -1,7 +1,6 @@
 // Serves RPC on one port: Connect over HTTP/1.1 through Fastify, gRPC and Connect over HTTP/2.
 
 import type { AddressInfo } from 'node:net'
-import type { DescService } from '@bufbuild/protobuf'
 import { type ConnectRouter, createConnectRouter } from '@connectrpc/connect'
 import type { UniversalHandler } from '@connectrpc/connect/protocol'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
@@ -39,8 +38,6 @@ export interface ServeRpcOptions {
   port: number
   /** Registers the handlers; called once. */
   routes: (router: ConnectRouter) => void
-  /** The services of `routes`: for health and reflection. */
-  services: readonly DescService[]
   identity: Identity
   log: Logger
   ready?: Ready
@@ -138,7 +135,7 @@ function createRouter(
   stopping: AbortSignal,
   unaryMethods: UnaryMethods,
 ): ConnectRouter {
-  const { routes, services, ready = () => true, healthApart: apart } = options
+  const { routes, ready = () => true, healthApart: apart } = options
   const router = createConnectRouter({
     acceptCompression: [],
     grpcWeb: false,
@@ -148,6 +145,7 @@ function createRouter(
     interceptors: [callInterceptor(callLog)],
   })
   routes(registering(router, unaryMethods))
+  const services = [...new Set(router.handlers.map(({ service }) => service))]
   const sources = {
     services: services.map((service) => service.typeName),
     ready: () => !stopping.aborted && ready(),

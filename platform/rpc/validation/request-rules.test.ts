@@ -56,7 +56,6 @@ beforeAll(async () => {
     return {}
   }
   const started = await startInbox(() => ({}), {
-    services: [],
     routes: (router) =>
       router
         .service(InboxService, { seen: called('seen') })

@@ -15,7 +15,6 @@ const server = await serveRpc({
   port: Number(port),
   identity: openIdentity({ name: 'delivery', dir: join(dir, 'delivery'), log }),
   log,
-  services: [InboxService],
   routes: (router) =>
     ruleFreeRouter(router).service(InboxService, {
       seen: async () => {

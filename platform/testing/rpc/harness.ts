@@ -56,7 +56,6 @@ export async function startInbox(
     host: '127.0.0.1',
     port: 0,
     routes: (router) => ruleFreeRouter(router).service(InboxService, { seen }),
-    services: [InboxService],
     identity: identityOf('delivery'),
     log,
     ...options,
@@ -80,7 +79,6 @@ export async function startUploads(onPart: (seen: SeenUpload) => void = () => un
   const server = await serveRpc({
     host: '127.0.0.1',
     port: 0,
-    services: [AccountsService],
     identity: identityOf('delivery'),
     log,
     routes: (router) =>

@@ -15,9 +15,6 @@ import { oldRows } from './store/retention-store.ts'
 import { taskBacklog } from './store/task-store.ts'
 import { startChallengeExpiry, startSweeper, startTasks } from './workers/workers.ts'
 
-/** The services that customers serve. */
-export const customerServices = [AccountsService, ReviewReportService, OnboardingService]
-
 /** What customers are started with. */
 export type CustomerOptions = Omit<Customers, 'metrics' | 'notify'> & {
   registry: Registry
@@ -29,7 +26,7 @@ export type CustomerOptions = Omit<Customers, 'metrics' | 'notify'> & {
 /** Customers at work. */
 export type CustomerEngine = {
   customers: Customers
-  /** Registers the handlers of `customerServices`. */
+  /** Registers the handlers of its services. */
   routes(router: ConnectRouter): void
   /** Has the orphans of uploads removed now. */
   sweep(): void

@@ -25,9 +25,6 @@ export type LedgerParts = {
   registry: Registry
 }
 
-/** The services that `routes` serves. */
-export const ledgerServices = [LedgerService, MovementService, BalanceService]
-
 /** A check reads everything, so it gets time and a connection of its own. */
 const checkLimitMs = 300_000
 

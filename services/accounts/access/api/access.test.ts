@@ -47,7 +47,6 @@ beforeAll(async () => {
     port: 0,
     identity: identityOf('accounts'),
     log: silentLog,
-    services: [AccessService],
     routes: (router) => router.service(AccessService, accessService(administration)),
   })
   const url = `http://127.0.0.1:${server.port}`
