@@ -38,6 +38,7 @@ import { registerSignIn } from '../sign-in/routes.ts'
 import { openSessions } from '../sign-in/sessions.ts'
 import type { SessionLimits } from '../store/session-store.ts'
 import { newNonce, protect } from './guard.ts'
+import { createRequestLimits } from './request-limits.ts'
 import type { Shell } from './shell.ts'
 import type { ReaderLimits } from './stream.ts'
 import { createWorker } from './work.ts'
@@ -101,7 +102,8 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   }
   app.get('/favicon.ico', (_, reply) => reply.code(204).send())
   const sessions = openSessions(db, consoleUrl, limits)
-  const worker = createWorker({ sessions, clients, origin, readerLimits })
+  const requestLimits = createRequestLimits()
+  const worker = createWorker({ sessions, clients, origin, requestLimits, readerLimits })
   if (local !== undefined) registerLocalProvider(app, local)
   registerSignIn(app, { oidc, sessions, worker, consoleUrl, log })
   registerHome(app, { worker, clients })
@@ -153,6 +155,7 @@ const titles: Record<number, string> = {
   403: 'You may not do that',
   404: 'Not found',
   409: 'Not possible now',
+  429: 'Too many requests',
 }
 
 function sendError(reply: FastifyReply, status: number, text?: string): FastifyReply {

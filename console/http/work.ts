@@ -8,6 +8,7 @@ import type { Clients } from '../clients.ts'
 import { sendPage } from '../pages/render.ts'
 import { isOwnForm, type Session, type Sessions } from '../sign-in/sessions.ts'
 import { isFromOwnPage } from './guard.ts'
+import type { RequestLimits } from './request-limits.ts'
 import { type May, mayOf, type ShownProject } from './shell.ts'
 import { type ReaderLimits, streamTo } from './stream.ts'
 
@@ -61,18 +62,24 @@ export type WorkerOptions = {
   sessions: Sessions
   clients: Clients
   origin: string
+  requestLimits: RequestLimits
   readerLimits: ReaderLimits
 }
 
 const deadlineMs = 10_000
 
 /** Makes the wrappers. */
-export function createWorker({ sessions, clients, origin, readerLimits }: WorkerOptions): Worker {
+export function createWorker(options: WorkerOptions): Worker {
+  const { sessions, clients, origin, requestLimits, readerLimits } = options
+
   function wrap(ofProject: boolean, handle: Handle<ProjectWork>, how: How = {}) {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const session = await sessions.find(request, how.quietly)
       if (session === undefined) return signIn(request, reply)
       request.shell.session = session
+      requestLimits.takeRequest(session.person, reply)
+      if (how.lasts === true && how.quietly === true)
+        requestLimits.takeStream(session.person, reply)
       if (request.method === 'POST') requireOwnForm(request, session)
       const projectId = ofProject ? projectOf(request, session) : undefined
       const context = {
