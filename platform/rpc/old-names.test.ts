@@ -149,7 +149,9 @@ describe('a caller of the version before', () => {
   })
 
   it('a caller of the version before reads its contract by reflection, with the rules', async () => {
-    const { url } = await startNew()
+    const { url } = await startNew({
+      routes: (router) => void router.service(InboxService, { seen: () => ({}) }),
+    })
     const reflection = createClient(ServerReflection, createGrpcTransport({ baseUrl: url }))
     const value = 'events.v1.InboxService'
     const [found] = await all(

@@ -76,7 +76,9 @@ it('the component of MTN MoMo sets all that its connector reads, and the guide n
   const [file = ''] = container.args
   const root = path.join(manifestsRoot, '../..')
   const main = readFileSync(path.join(root, file), 'utf8')
-  const read = [...main.matchAll(/variable\('([A-Z_]+)'\)/g)].map(([, name]) => name)
+  const read = [...main.matchAll(/(?:variable|url|currency)\('([A-Z_]+)'\)/g)].map(
+    ([, name]) => name,
+  )
   expect(read.length).toBeGreaterThan(3)
   const names = container.env.map(({ name }: { name: string }) => name)
   expect(names).toEqual(expect.arrayContaining([...read, 'DATABASE_URL']))

@@ -155,8 +155,8 @@ describe.each(overlays)('parts of %s', (overlay) => {
       const [container] = spec.template.spec.containers
       const folder = folders[metadata.name] ?? `services/${metadata.name}`
       expect(container.args).toEqual([`${folder}/main.ts`])
-      expect(readFileSync(path.join(root, folder, 'main.ts'), 'utf8')).toContain(
-        `runProcess('${metadata.name}'`,
+      expect(readFileSync(path.join(root, folder, 'main.ts'), 'utf8')).toMatch(
+        new RegExp(`run(Process|Service)\\(\\s*'${metadata.name}'`),
       )
       const ports = container.ports.map((port: Container) => String(port.containerPort))
       const ofSimulator = settings.SIMULATOR_PUBLIC_PORT.defaults[overlay]

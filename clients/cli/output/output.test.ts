@@ -79,7 +79,7 @@ it('a progress bar shows share, count, rate and remaining time on a terminal, an
 
 it('payweave colours what a person reads at a terminal, and nothing that goes into a pipe', () => {
   const command = `${process.execPath} ${program} trigger --list`
-  const env = { ...process.env, TERM: 'xterm-256color', NO_COLOR: undefined }
+  const env = { ...process.env, TERM: 'xterm-256color', NO_COLOR: undefined, CI: undefined }
   const typed = execFileSync('script', ['-qec', command, '/dev/null'], { env, encoding: 'utf8' })
   expect(typed).toContain(`${escape}1mOUTCOME${escape}22m`)
   const piped = execFileSync('sh', ['-c', command], { env, encoding: 'utf8' })
