@@ -5,6 +5,8 @@ import { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
+import { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
+import { ItemClaimService } from '#gen/payweave/accounts/v1/item_claim_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
@@ -24,6 +26,7 @@ import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import type { Identity } from '#platform/rpc/auth/identity.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
 import { currentContext } from '#platform/rpc/context.ts'
+import { noteMadeCall } from './http/made-calls.ts'
 import type { Activity } from './store/activity-store.ts'
 
 /** Addresses of the services. */
@@ -59,12 +62,13 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     return {
       name,
       of: <S extends DescService>(service: S) =>
-        recorded(service, createRpcClient(service, { ...options, pool }), record),
+        recorded(name, service, createRpcClient(service, { ...options, pool }), record),
       /** For a stream that repeats the call which its opening wrote down. */
       unrecordedOf: <S extends DescService>(service: S) =>
         createRpcClient(service, { ...options, pool }),
       lastingOf: <S extends DescService>(service: S, timeoutMs: number) =>
         recorded(
+          name,
           service,
           createRpcClient(service, { ...options, pool: lasting, timeoutMs }),
           record,
@@ -84,6 +88,8 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     access: accounts.of(AccessService),
     ledger: accounts.of(LedgerService),
     balances: accounts.of(BalanceService),
+    customers: accounts.of(CustomerService),
+    claims: accounts.of(ItemClaimService),
     onboardings: accounts.of(OnboardingService),
     settlements: accounts.of(SettlementPostingService),
     payments: payments.of(PaymentsService),
@@ -111,7 +117,12 @@ const tailMs = 5 * 60_000
 type Call = (request: object, options?: object) => unknown
 
 /** A client whose every call is written down first. */
-function recorded<S extends DescService>(service: S, client: Client<S>, record: Record): Client<S> {
+function recorded<S extends DescService>(
+  process: string,
+  service: S,
+  client: Client<S>,
+  record: Record,
+): Client<S> {
   const calls: { [method: string]: Call } = {}
   for (const method of service.methods) {
     const call = (client as { [method: string]: Call })[method.localName]
@@ -124,6 +135,7 @@ function recorded<S extends DescService>(service: S, client: Client<S>, record: 
       method.methodKind === 'unary'
         ? async (request, options) => {
             await first(request)
+            noteMadeCall({ process, method, request })
             return await (call(request, options) as Promise<unknown>).catch(refuse)
           }
         : streaming(method, call, first)
@@ -171,6 +183,8 @@ const targetFields = [
   'quoteId',
   'transactionId',
   'subjectId',
+  'itemId',
+  'accountId',
   'keyId',
   'institutionId',
   'merchantId',
@@ -181,7 +195,8 @@ async function note(record: Record, rpc: string, request: object): Promise<void>
   const acting = context?.acting
   // Without a person the service refuses the call; there is nobody to write down.
   if (context === undefined || acting === undefined) return
-  const fields = request as { [field: string]: unknown }
+  const { item } = request as { item?: object }
+  const fields: { [field: string]: unknown } = { ...request, ...item }
   const target = targetFields.map((name) => fields[name]).find(isText) ?? ''
   const { person, projectId, sessionId } = acting
   await record({

@@ -17,16 +17,18 @@ import { newTraceparent } from '#platform/telemetry/spans.ts'
 import { type Clients, openClients } from './clients.ts'
 import { createConsole } from './http/app.ts'
 import { watchParts } from './parts/reader.ts'
+import { openSandbox } from './sandbox.ts'
 import { signInKeyFile } from './sign-in/local-key.ts'
 import { type LocalProviderOptions, localIssuerPath } from './sign-in/local-provider.ts'
 import { openOidc } from './sign-in/oidc.ts'
 import { callbackPath } from './sign-in/routes.ts'
-import { insertActivity } from './store/activity-store.ts'
+import { type Activity, insertActivity } from './store/activity-store.ts'
 import { deleteOldSessions } from './store/session-store.ts'
 
 runProcess('console', async (stopping, log) => {
   const settings = readSettings('console')
   const { consoleUrl, oidcIssuer, host, port, adminPort } = settings
+  const sandbox = openSandbox(settings.consoleSandboxFile, settings.payweaveEnv)
   const registry = createMetrics('console')
   const identity = processIdentity('console', settings, log)
   const db = await openServiceDatabase({
@@ -36,7 +38,8 @@ runProcess('console', async (stopping, log) => {
     log,
     stopping,
   })
-  const clients = openClients(settings, identity, (activity) => insertActivity(db, activity))
+  const record = (activity: Activity) => insertActivity(db, activity)
+  const clients = openClients(settings, identity, record)
   const redirectUrl = `${consoleUrl}${callbackPath}`
   const local = oidcIssuer === undefined ? localProvider(settings, clients, redirectUrl) : undefined
   const parts = watchParts(settings.metricsUrls, log)
@@ -48,6 +51,8 @@ runProcess('console', async (stopping, log) => {
     db,
     clients,
     parts,
+    sandbox,
+    record,
     oidc: openOidc({
       issuer: oidcIssuer ?? `${consoleUrl}${localIssuerPath}`,
       clientId: settings.oidcClientId,

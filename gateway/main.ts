@@ -57,7 +57,7 @@ runProcess('gateway', async (stopping, log) => {
     accounts: asked,
     environment: settings.payweaveEnv,
     onLookup: metrics.looked,
-    hearsChanges: () => nats.ready(),
+    isSubscribed: () => nats.ready(),
   })
   const brands = createBrands(asked, log)
   const invalidation = dropOnChange(nats, log, [access, brands])

@@ -1,6 +1,6 @@
 // Metrics of the edge; no label takes anything that a client sent.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Lookup } from './access/ttl-cache.ts'
+import type { Lookup } from '#platform/rpc/client/ttl-cache.ts'
 
 /** Where the edge counts. */
 export type GatewayMetrics = {

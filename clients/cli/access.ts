@@ -5,7 +5,7 @@ import { Failure } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import { type CommandContext, optionsFor } from './command.ts'
-import { connect } from './connection.ts'
+import { connect, isUnauthenticated } from './connection.ts'
 import { valueOf } from './output/print.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -101,7 +101,7 @@ export async function once<T>(
   try {
     return await make(requestId)
   } catch (error) {
-    if (error instanceof Failure && lost.has(error.reason)) {
+    if (error instanceof Failure && lost.has(error.reason) && !isUnauthenticated(error)) {
       warn(`the outcome is unknown; run it again with --request-id ${requestId}`)
     }
     throw error

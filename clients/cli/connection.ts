@@ -2,7 +2,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
-import type { Client } from '@connectrpc/connect'
+import { type Client, Code, ConnectError } from '@connectrpc/connect'
+import { Failure } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import { bearerIdentity } from '#platform/rpc/auth/identity.ts'
@@ -40,7 +41,7 @@ const defaultProject = 'demo'
 export function connect(
   options: ConnectionOptions,
   env: NodeJS.ProcessEnv,
-  audience: 'delivery' | 'accounts' | 'billing' | 'payments' = 'delivery',
+  audience: keyof SandboxFile['grpc'] = 'delivery',
 ): Connection {
   const sandbox = readSandbox(options, env)
   const url = httpUrl(options.url ?? sandbox?.grpc[audience] ?? missing('--url'))
@@ -121,4 +122,16 @@ function httpUrl(text: string): string {
 
 function missing(option: string): never {
   throw new UsageError(`${option} is missing`)
+}
+
+/** Whether the service does not accept the bearer. The reason of such a Failure is SERVICE_UNAVAILABLE, as it is between processes. */
+export function isUnauthenticated(error: unknown): boolean {
+  const cause = error instanceof Failure ? error.cause : undefined
+  return cause instanceof ConnectError && cause.code === Code.Unauthenticated
+}
+
+/** Whether the same call may succeed later: the service could not be reached, or was too slow. */
+export function isPassing(error: unknown): error is Failure {
+  if (!(error instanceof Failure) || isUnauthenticated(error)) return false
+  return error.reason === 'SERVICE_UNAVAILABLE' || error.reason === 'TIMEOUT'
 }

@@ -4,6 +4,7 @@ import { conformanceCommand } from '../../tools/conformance/command.ts'
 import { billCommands } from './bills.ts'
 import { bootstrapCommands } from './bootstrap.ts'
 import { catalogueCommands } from './catalogue.ts'
+import { clockCommand } from './clock.ts'
 import type { Command } from './command.ts'
 import { deliveryCommands } from './deliveries/command.ts'
 import { tailCommand } from './deliveries/tail.ts'
@@ -44,6 +45,7 @@ const commands: Command[] = [
   statusCommand,
   triggerCommand,
   sandboxResetCommand,
+  clockCommand,
   ...bootstrapCommands,
   backendConformanceCommand,
   conformanceCommand,

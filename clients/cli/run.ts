@@ -4,6 +4,7 @@ import { CommanderError } from 'commander'
 import { Failure } from '#core/errors/errors.ts'
 import { PayweaveError } from '../sdk-typescript/index.ts'
 import type { Command, CommandContext } from './command.ts'
+import { isUnauthenticated } from './connection.ts'
 import { painterFor } from './output/paint.ts'
 import { noProgress, openProgress } from './output/progress.ts'
 import { completionCommand } from './parser/completion.ts'
@@ -83,10 +84,10 @@ function contextOf(
 }
 
 function wordsFor(error: unknown): string {
-  const { cause } = error instanceof Failure ? error : { cause: undefined }
-  if (cause instanceof ConnectError && cause.code === Code.Unauthenticated) {
+  if (isUnauthenticated(error)) {
     return 'UNAUTHENTICATED: the service does not accept this bearer'
   }
+  const { cause } = error instanceof Failure ? error : { cause: undefined }
   if (cause instanceof ConnectError && cause.code === Code.PermissionDenied) {
     return 'PERMISSION_DENIED: this bearer may not call this method'
   }

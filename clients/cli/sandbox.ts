@@ -15,7 +15,15 @@ export const sandboxResetCommand: Command = {
   run: reset,
 }
 
-async function reset({ options, flags, env, json, print, warn }: CommandContext): Promise<void> {
+/** Removes the data of a stopped local start. Throws a UsageError without --yes, and a LaunchError as `resetData` does. */
+export async function reset({
+  options,
+  flags,
+  env,
+  json,
+  print,
+  warn,
+}: CommandContext): Promise<void> {
   const dataDir = path.resolve(options['data-dir'] ?? env['PAYWEAVE_DATA_DIR'] ?? '.payweave')
   if (!flags.has('yes')) {
     throw new UsageError(`--yes is missing: the data in ${dataDir} cannot be restored`)

@@ -1,6 +1,7 @@
 // Composes a connector: RPCs for Payweave, webhooks of the provider, workers for what it owes, health and metrics.
 import { join } from 'node:path'
 import type { ConnectRouter } from '@connectrpc/connect'
+import type { FastifyInstance } from 'fastify'
 import type { Database } from '#platform/db/db.ts'
 import { startRetention } from '#platform/events/retention.ts'
 import { serveAdmin } from '#platform/process/admin.ts'
@@ -15,6 +16,7 @@ import {
   type HintOptions,
   openWebhookPort,
   type WebhookOptions,
+  type WebhookPort,
   webhookKind,
 } from './http/webhook-port.ts'
 import { workMetrics } from './metrics.ts'
@@ -56,6 +58,8 @@ export type Connector = {
    * the work about their subject, which enquires, is done at once.
    */
   hints?: HintOptions
+  /** Registers pages for payers, such as a card form, on the port of the webhooks. Bodies come to them as bytes. */
+  pages?: (app: FastifyInstance, context: ConnectorContext) => Promise<void>
   /** Work of the connector's own, by kind: calls to the provider that must not be lost. */
   workers?: Readonly<Record<string, (work: Work, context: ConnectorContext) => Promise<void>>>
 }
@@ -92,14 +96,7 @@ export async function startConnector(
     for (const loop of loops) loop.notify()
   }
   const context: ConnectorContext = { db, log, receivers: ways, notify }
-  const { webhooks, hints } = connector
-  const handlers: Record<string, (work: Work) => Promise<void>> = Object.fromEntries(
-    receivers.map((receiver) => [`report.${receiver}`, ways.send]),
-  )
-  if (webhooks !== undefined) handlers[webhookKind] = (work) => webhooks.handle(work, context)
-  for (const [kind, handle] of Object.entries(connector.workers ?? {})) {
-    handlers[kind] = (work) => handle(work, context)
-  }
+  const handlers = handlersOf(connector, context, ways)
   workMetrics(metrics, db, Object.keys(handlers))
   const closing: Array<() => Promise<void>> = [() => ways.close()]
   const close = async () => {
@@ -124,10 +121,7 @@ export async function startConnector(
       stopping: stopping.signal,
     })
     closing.push(() => admin.close())
-    const taken = { webhooks, hints, hintedKinds: Object.keys(connector.workers ?? {}) }
-    const port =
-      (webhooks ?? hints) &&
-      (await openWebhookPort({ ...taken, db, log, host, port: ports.webhooks, notify }))
+    const port = await openPort(connector, context, { host, port: ports.webhooks })
     if (port !== undefined) closing.push(() => port.close())
     const server = await serveRpc({
       host,
@@ -147,4 +141,33 @@ export async function startConnector(
     await close()
     throw error
   }
+}
+
+/** Opens the port for the provider and for payers; undefined where neither has anything to do there. */
+async function openPort(
+  { webhooks, hints, pages, workers = {} }: Connector,
+  context: ConnectorContext,
+  at: { host: string; port: number },
+): Promise<WebhookPort | undefined> {
+  if (webhooks === undefined && hints === undefined && pages === undefined) return undefined
+  return await openWebhookPort({
+    ...context,
+    ...at,
+    webhooks,
+    hints,
+    hintedKinds: Object.keys(workers),
+    ...(pages && { pages: (app) => pages(app, context) }),
+  })
+}
+
+/** What does the work of each kind. */
+function handlersOf({ webhooks, workers }: Connector, context: ConnectorContext, ways: Receivers) {
+  const handlers: Record<string, (work: Work) => Promise<void>> = Object.fromEntries(
+    receivers.map((receiver) => [`report.${receiver}`, ways.send]),
+  )
+  if (webhooks !== undefined) handlers[webhookKind] = (work) => webhooks.handle(work, context)
+  for (const [kind, handle] of Object.entries(workers ?? {})) {
+    handlers[kind] = (work) => handle(work, context)
+  }
+  return handlers
 }

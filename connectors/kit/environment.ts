@@ -6,30 +6,42 @@ import { SettingsError, type SettingsOf } from '#platform/config/config.ts'
 
 /** What a connector is made from. The process does not start without what is read here. */
 export type ConnectorEnvironment = {
+  /** PAYWEAVE_ENV. */
+  payweaveEnv: SettingsOf<'simulator'>['payweaveEnv']
   /** The text of a file in the folder of secrets, without blanks around it; not empty. */
   secret: (file: string) => string
+  /** Those of a file that has one on each line: several while one is replaced. */
+  secrets: (file: string) => string[]
   /** A variable of the environment; not empty. */
   variable: (name: string) => string
   /** A variable that is an https URL, without a slash at its end; where PAYWEAVE_ENV is local also http. */
   url: (name: string) => string
   /** A variable that is an ISO 4217 code. */
   currency: (name: string) => string
+  /** SIMULATOR_PUBLIC_URL: where browsers reach the pages of the connector, without a slash at its end. */
+  publicUrl: () => string
+  /** Origin of the payers' pages, which alone may show a card form. */
+  checkoutOrigin: string
 }
 
 /** Makes the readers. They throw a SettingsError that names the file or variable and never its value. */
 export function connectorEnvironment(
-  { secretsDir, payweaveEnv }: Pick<SettingsOf<'simulator'>, 'secretsDir' | 'payweaveEnv'>,
+  settings: Pick<
+    SettingsOf<'simulator'>,
+    'secretsDir' | 'payweaveEnv' | 'simulatorPublicUrl' | 'publicBaseUrl'
+  >,
   variables: Readonly<Record<string, string | undefined>>,
 ): ConnectorEnvironment {
+  const { secretsDir, payweaveEnv, simulatorPublicUrl, publicBaseUrl } = settings
   const variable = (name: string) => variables[name] || fail(`${name} must be set`)
+  const secret = (file: string) =>
+    readFileSync(join(secretsDir, file), 'utf8').trim() || fail(`the secret ${file} is empty`)
   const schemes = payweaveEnv === 'local' ? ['https:', 'http:'] : ['https:']
   return {
+    payweaveEnv,
     variable,
-    secret(file) {
-      return (
-        readFileSync(join(secretsDir, file), 'utf8').trim() || fail(`the secret ${file} is empty`)
-      )
-    },
+    secret,
+    secrets: (file) => secret(file).split(/\s+/),
     url(name) {
       const url = URL.parse(variable(name))
       if (url === null || !schemes.includes(url.protocol))
@@ -42,6 +54,9 @@ export function connectorEnvironment(
       const code = variable(name)
       return isCurrency(code) ? code : fail(`${name} must be an ISO 4217 code`)
     },
+    publicUrl: () =>
+      simulatorPublicUrl?.replace(/\/+$/, '') ?? fail('SIMULATOR_PUBLIC_URL must be set'),
+    checkoutOrigin: new URL(publicBaseUrl).origin,
   }
 }
 

@@ -24,7 +24,7 @@ runProcess('simulator', async (stopping, log) => {
     throw new SettingsError('simulator', ['SIMULATOR_PUBLIC_URL must be set'])
   }
   const metrics = createMetrics('simulator')
-  const identity = processIdentity('simulator', settings, log)
+  const identity = processIdentity(settings.backendName, settings, log)
   const db = await openServiceDatabase({ service: 'simulator', settings, metrics, log, stopping })
   reportMetrics(metrics, db)
   const payments = reach('payments', settings.paymentsUrl, identity)

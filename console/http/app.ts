@@ -5,26 +5,30 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { Failure, reasons } from '#core/errors/errors.ts'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import type { Clients } from '../clients.ts'
+import type { Clients, Record as RecordCall } from '../clients.ts'
 import { assets, sendPage } from '../pages/render.ts'
 import type { Parts } from '../parts/reader.ts'
 import { registerAccess } from '../routes/access.ts'
+import { registerAllRequests } from '../routes/administration/all-requests.ts'
 import { registerCatalogue } from '../routes/administration/catalogue.ts'
 import { registerRouting } from '../routes/administration/routing.ts'
 import { registerAudit } from '../routes/audit.ts'
 import { registerBalances } from '../routes/balances.ts'
 import { registerBills } from '../routes/bills.ts'
 import { registerBranding } from '../routes/branding/branding.ts'
+import { registerCustomers } from '../routes/customers.ts'
 import { registerDeadLetters } from '../routes/dead-letters.ts'
 import { registerApiLog } from '../routes/developers/api-log.ts'
 import { registerDevelopers } from '../routes/developers/developers.ts'
+import { registerTriggers } from '../routes/developers/triggers.ts'
 import { registerHome } from '../routes/home.ts'
-import { registerInbox } from '../routes/inbox.ts'
+import { registerClaims } from '../routes/inbox/claims.ts'
+import { registerInbox } from '../routes/inbox/inbox.ts'
+import { registerOnboarding } from '../routes/inbox/onboarding.ts'
 import { registerQuotes } from '../routes/institution/quotes.ts'
 import { registerTransfers } from '../routes/institution/transfers.ts'
 import { registerLedger } from '../routes/ledger.ts'
 import { registerNow } from '../routes/now.ts'
-import { registerOnboarding } from '../routes/onboarding.ts'
 import { registerOverview } from '../routes/overview.ts'
 import { registerPayment } from '../routes/payment.ts'
 import { registerPayments } from '../routes/payments.ts'
@@ -32,6 +36,7 @@ import { registerPushes } from '../routes/pushes.ts'
 import { registerReceivers } from '../routes/receivers.ts'
 import { registerSearch } from '../routes/search.ts'
 import { registerStuck } from '../routes/stuck.ts'
+import type { Sandbox } from '../sandbox.ts'
 import { type LocalProviderOptions, registerLocalProvider } from '../sign-in/local-provider.ts'
 import type { Oidc } from '../sign-in/oidc.ts'
 import { registerSignIn } from '../sign-in/routes.ts'
@@ -59,6 +64,10 @@ export type ConsoleOptions = {
   db: Database
   clients: Clients
   parts: Parts
+  /** What triggers call; undefined where there are none. */
+  sandbox: Sandbox | undefined
+  /** Writes down what a person does beside calls of services. */
+  record: RecordCall
   oidc: Oidc
   /** The built-in provider; undefined: the one of the settings. */
   local: LocalProviderOptions | undefined
@@ -74,7 +83,7 @@ const requestTimeoutMs = 30_000
 /** Makes the server; it does not listen yet. */
 export async function createConsole(options: ConsoleOptions): Promise<FastifyInstance> {
   const { environment, consoleUrl, publicBaseUrl, limits, db, clients, oidc, local, log } = options
-  const { readerLimits = defaultReaderLimits } = options
+  const { readerLimits = defaultReaderLimits, sandbox } = options
   const { host, origin, protocol } = new URL(consoleUrl)
   const app = Fastify({
     bodyLimit: bodyLimitBytes,
@@ -114,18 +123,23 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerPushes(app, { worker, clients })
   registerReceivers(app, { worker, clients })
   registerApiLog(app, { worker, clients })
-  registerDevelopers(app, { worker, clients })
+  registerDevelopers(app, { worker, clients, hasTriggers: sandbox !== undefined })
+  if (sandbox !== undefined)
+    registerTriggers(app, { worker, clients, sandbox, record: options.record })
   registerAccess(app, { worker, clients })
   await registerBranding(app, { worker, clients })
   registerBalances(app, { worker, clients })
+  registerCustomers(app, { worker, clients })
   registerBills(app, { worker, clients })
   registerNow(app, { worker, parts: options.parts })
   registerTransfers(app, { worker, clients })
   registerQuotes(app, { worker, clients })
+  registerClaims(app, { worker, clients })
   registerInbox(app, { worker, clients })
   registerOnboarding(app, { worker, clients })
   registerStuck(app, { worker, clients })
   registerDeadLetters(app, { worker, clients })
+  registerAllRequests(app, { worker, clients })
   registerLedger(app, { worker, clients })
   registerCatalogue(app, { worker, clients })
   registerRouting(app, { worker, clients })

@@ -1,5 +1,7 @@
 // Tests the limits of one person: requests in time, and streams at once.
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { FastifyReply } from 'fastify'
 import { expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
@@ -48,4 +50,20 @@ it('a person may have 16 streams open, and another when one of them has closed',
   expect(streams.map(({ reason }) => reason).indexOf('RATE_LIMIT_EXCEEDED')).toBe(16)
   streams[3]?.raw.emit('close')
   expect([open().reason, open().reason]).toEqual([undefined, 'RATE_LIMIT_EXCEEDED'])
+})
+
+it('a person who left before their session was read leaves no stream open', async () => {
+  const limits = createRequestLimits()
+  const server = http.createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const request = http.get({ port, host: '127.0.0.1' }).on('error', () => undefined)
+  const [, raw] = (await once(server, 'request')) as [unknown, http.ServerResponse]
+  request.destroy()
+  await once(raw, 'close')
+  const left = { raw } as unknown as FastifyReply
+  for (let n = 0; n < 16; n += 1) limits.takeStream('ada', left)
+  expect(reasonOf(() => limits.takeStream('ada', newReply().reply))).toBeUndefined()
+  server.close()
 })

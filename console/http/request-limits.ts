@@ -39,6 +39,8 @@ export function createRequestLimits(nowMs: () => number = () => performance.now(
       if (open >= maxStreams) {
         throw new Failure('RATE_LIMIT_EXCEEDED', 'Too many pages follow something. Close some.')
       }
+      // The client left while its session was read: that will not be said again.
+      if (reply.raw.destroyed) return
       streams.set(person, open + 1)
       reply.raw.once('close', () => release(person))
     },

@@ -9,7 +9,7 @@ import {
 import type { Session } from '../sign-in/sessions.ts'
 
 /** A project as pages show it. */
-export type ShownProject = { projectId: string; name: string }
+export type ShownProject = { projectId: string; name: string; environment: string }
 
 /** What the layout is rendered from. */
 export type Shell = {
@@ -18,6 +18,8 @@ export type Shell = {
   path: string
   session?: Session | undefined
   project?: ShownProject | undefined
+  /** The first projects of the person, to go to; none in answers that are no whole page. */
+  projects?: ShownProject[] | undefined
 }
 
 /** Asks what a person may do here; pages show nothing else. */
@@ -29,7 +31,10 @@ export function mayOf({ memberships }: Session, projectId: string | undefined): 
 }
 
 /** One link of the navigation. */
-export type NavigationLink = { label: string; href: string; isCurrent: boolean }
+type NavigationLink = { label: string; href: string; isCurrent: boolean }
+
+/** Links with a heading; the first group has none. */
+export type NavigationGroup = { heading?: string; links: NavigationLink[] }
 
 /** A page, and the RPC whose callers it is for; `staff`: what it shows is no RPC. */
 type Place = { label: string; path: string; needs: PersonsRpc | 'staff' }
@@ -51,6 +56,11 @@ const projectPlaces: Place[] = [
     label: 'Balances',
     path: 'balances',
     needs: 'payweave.accounts.v1.BalanceService/ListProjectBalances',
+  },
+  {
+    label: 'Customers',
+    path: 'customers',
+    needs: 'payweave.accounts.v1.CustomerService/ListCustomers',
   },
   {
     label: 'Bills',
@@ -103,6 +113,11 @@ const staffPlaces: Place[] = [
     path: 'dead-letters',
     needs: 'payweave.delivery.v1.DeadLetterService/ListDeadLetters',
   },
+  {
+    label: 'API log',
+    path: 'api-log',
+    needs: 'payweave.delivery.v1.ApiLogService/ListAllRequests',
+  },
   { label: 'Ledger', path: 'ledger', needs: 'payweave.accounts.v1.LedgerService/CheckLedger' },
   {
     label: 'Catalogue',
@@ -117,8 +132,8 @@ const staffPlaces: Place[] = [
   { label: 'Audit', path: 'audit', needs: 'payweave.accounts.v1.AccessService/ListAudit' },
 ]
 
-/** Where the navigation leads. */
-export function navigationOf({ session, project, path }: Shell): NavigationLink[] {
+/** Where the navigation leads: to the projects, to the pages of this project, to those of the staff. Empty groups are left out. */
+export function navigationOf({ session, project, path }: Shell): NavigationGroup[] {
   if (session === undefined) return []
   const link = (base: string, projectId: string | undefined) => {
     const may = mayOf(session, projectId)
@@ -128,12 +143,30 @@ export function navigationOf({ session, project, path }: Shell): NavigationLink[
       return isFor ? [{ label, href, isCurrent: path.startsWith(href) }] : []
     }
   }
-  const ofProject =
-    project === undefined
-      ? []
-      : projectPlaces.flatMap(link(`/projects/${project.projectId}`, project.projectId))
-  const home = { label: 'Home', href: '/', isCurrent: path === '/' }
-  return [home, ...ofProject, ...staffPlaces.flatMap(link('', undefined))]
+  const groups: NavigationGroup[] = [
+    { links: [{ label: 'Projects', href: '/', isCurrent: path === '/' }] },
+  ]
+  if (project !== undefined) {
+    const { projectId, name } = project
+    const base = `/projects/${projectId}`
+    const home = { label: 'Home', href: base, isCurrent: path === base }
+    groups.push({ heading: name, links: [home, ...projectPlaces.flatMap(link(base, projectId))] })
+  }
+  groups.push({ heading: 'Operations', links: staffPlaces.flatMap(link('', undefined)) })
+  return groups.filter(({ links }) => links.length > 0)
+}
+
+/** A link to a project. */
+type ProjectLink = ShownProject & { href: string; isCurrent: boolean }
+
+/** Links to the person's projects: to the page of the same name, or to the first page where none of a project is shown. */
+export function projectLinksOf({ project, projects = [], path }: Shell): ProjectLink[] {
+  const place = project === undefined ? '' : (path.split('/')[3] ?? '')
+  return projects.map((one) => ({
+    ...one,
+    href: place === '' ? `/projects/${one.projectId}` : `/projects/${one.projectId}/${place}`,
+    isCurrent: one.projectId === project?.projectId,
+  }))
 }
 
 /** Roles as people read them: `merchant viewer`. Each once. */

@@ -2,12 +2,15 @@
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { Failure } from '#core/errors/errors.ts'
 import { isUuid, randomId } from '#core/identity/id.ts'
+import { isOfStaff } from '#platform/rpc/auth/roles.ts'
 import { runWithContext } from '#platform/rpc/context.ts'
 import { newTraceparent } from '#platform/telemetry/spans.ts'
 import type { Clients } from '../clients.ts'
 import { sendPage } from '../pages/render.ts'
 import { isOwnForm, type Session, type Sessions } from '../sign-in/sessions.ts'
 import { isFromOwnPage } from './guard.ts'
+import { withMadeCalls } from './made-calls.ts'
+import { projectsOf, shownProject } from './projects.ts'
 import type { RequestLimits } from './request-limits.ts'
 import { type May, mayOf, type ShownProject } from './shell.ts'
 import { type ReaderLimits, streamTo } from './stream.ts'
@@ -67,6 +70,8 @@ export type WorkerOptions = {
 }
 
 const deadlineMs = 10_000
+/** Projects that the header leads to; a page lists all. */
+const maxProjects = 10
 
 /** Makes the wrappers. */
 export function createWorker(options: WorkerOptions): Worker {
@@ -89,9 +94,15 @@ export function createWorker(options: WorkerOptions): Worker {
         acting: actingOf(session, projectId),
       }
       return await runWithContext(context, async () => {
-        const project = projectId === undefined ? none : await readProject(projectId)
-        if (projectId !== undefined) request.shell.project = project
-        return await handle({
+        const within: Work['within'] = (other, calls) =>
+          runWithContext({ ...context, acting: actingOf(session, other) }, calls)
+        const isPage = request.method === 'GET' && how.lasts !== true
+        const [project, projects] = await Promise.all([
+          projectId === undefined ? none : readProject(projectId),
+          isPage ? readProjects({ session, within }) : [],
+        ])
+        Object.assign(request.shell, { projects, ...(projectId !== undefined && { project }) })
+        const work: ProjectWork = {
           request,
           reply,
           session,
@@ -100,16 +111,24 @@ export function createWorker(options: WorkerOptions): Worker {
           query: queryOf(request),
           form: formOf(request),
           stream: (type, parts) => streamTo(reply.type(type), parts, context, readerLimits),
-          within: (other, calls) =>
-            runWithContext({ ...context, acting: actingOf(session, other) }, calls),
-        })
+          within,
+        }
+        return await withMadeCalls(() => handle(work))
       })
     }
   }
 
   async function readProject(projectId: string): Promise<ShownProject> {
     const { project } = await clients.access.getProject({ projectId })
-    return { projectId, name: project?.name ?? '' }
+    if (project === undefined) throw new Error('an answer without its project')
+    return shownProject(project)
+  }
+
+  /** What a person may go to from here: nothing where they have one project alone. */
+  async function readProjects(work: Pick<Work, 'session' | 'within'>): Promise<ShownProject[]> {
+    if (work.session.memberships.length === 1 && !isOfStaff(work.session.memberships)) return []
+    const { projects } = await projectsOf(work, clients, { pageSize: maxProjects })
+    return projects.slice(0, maxProjects).map(shownProject)
   }
 
   function requireOwnForm(request: FastifyRequest, session: Session): void {
@@ -130,7 +149,7 @@ function actingOf({ memberships, person: id, sessionId }: Session, projectId: st
 }
 
 /** Stands for the project of pages that have none; they do not read it. */
-const none: ShownProject = { projectId: '', name: '' }
+const none: ShownProject = { projectId: '', name: '', environment: '' }
 
 /**
  * Leads to the sign-in. A form cannot be sent again after it, so that leads to the first page. Our forms may lead to no

@@ -11,7 +11,7 @@ type Time = Parameters<typeof timestampDate>[0] | undefined
 export type Cell =
   | { text: string; href?: string | undefined; as?: 'code' | 'amount' | 'row' | undefined }
   | { state: string }
-  | { at: Time }
+  | { at: Time; by?: string | undefined; href?: string }
   | { forms: Form[] }
   | { image: string; alt: string }
   | { trend: Trend }
@@ -34,6 +34,11 @@ export function row(value: string, href: string): Cell {
 /** A formatted amount. */
 export function amount(value: string): Cell {
   return { text: value, as: 'amount' }
+}
+
+/** A number that is compared with those above and below it; with a unit where it has one: `34 ms`. */
+export function count(value: number | bigint | string): Cell {
+  return { text: String(value), as: 'amount' }
 }
 
 /** Money of a message; nothing where it has none. */
@@ -81,11 +86,16 @@ export type Frame = { name: string; title: string; path: string }
 /** A list with its heads; `empty` is shown where it has no rows and says what to do. */
 export type Table = { head: string[]; rows: Cell[][]; empty: string }
 
+/** A number that a glance must find, with its state and what belongs to it. */
+export type Tile = { state: string; figure: string; details: string[] }
+
 /** The filters of a list and the links beside them. */
 export type Filters = { fields: Field[]; links?: { label: string; href: string }[] }
 
 /** A part of a page, from its heading to the links to older rows. */
 export type Section = {
+  /** Where a link to this part leads. */
+  id?: string | undefined
   heading?: string | undefined
   note?: string | undefined
   warning?: string | undefined
@@ -93,6 +103,7 @@ export type Section = {
   source?: string | undefined
   facts?: [name: string, value: Cell][] | undefined
   filters?: Filters | undefined
+  tiles?: Tile[] | undefined
   chart?: Chart | undefined
   table?: Table | undefined
   forms?: Form[] | undefined

@@ -55,6 +55,30 @@ function followLivePart() {
   })
 }
 
+function closeMenusBut(target) {
+  for (const menu of document.querySelectorAll('.menu-of[open]')) {
+    if (!menu.contains(target)) menu.open = false
+  }
+}
+
+// A menu closes by Escape, and when something else is clicked.
+function closeMenus() {
+  document.addEventListener('click', (event) => closeMenusBut(event.target))
+  document.addEventListener('keydown', (event) => event.key === 'Escape' && closeMenusBut(null))
+}
+
+// Without script there is no clipboard: the command is there to be selected.
+function offerCopies() {
+  for (const button of document.querySelectorAll('.copy')) {
+    button.hidden = false
+    const said = (text) => () => (button.textContent = text)
+    button.addEventListener('click', () => {
+      const command = button.previousElementSibling.textContent
+      navigator.clipboard.writeText(command).then(said('Copied'), said('Not copied: select it'))
+    })
+  }
+}
+
 const tailRows = 200
 
 function cellOf(text, label, href) {
@@ -128,5 +152,7 @@ function followTail() {
 
 showLocalTimes(document)
 listenForKeys()
+closeMenus()
+offerCopies()
 followLivePart()
 followTail()

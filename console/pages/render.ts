@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { FastifyReply } from 'fastify'
-import { navigationOf, roleWords } from '../http/shell.ts'
+import { curlsOf } from '../http/made-calls.ts'
+import { navigationOf, projectLinksOf, roleWords } from '../http/shell.ts'
 import type { Page } from './blocks.ts'
 import { areaOf, rectanglesOf } from './chart/chart.ts'
 import { timeOf, toneOf } from './words.ts'
@@ -16,17 +17,26 @@ type Asset = { path: string; type: string; content: string }
 
 /** The script and the style of all pages. */
 export const assets = {
-  script: asset('console.js', 'text/javascript; charset=utf-8'),
-  style: asset('style.css', 'text/css; charset=utf-8'),
+  script: asset('console.js', 'text/javascript; charset=utf-8', ['console.js']),
+  style: asset('console.css', 'text/css; charset=utf-8', [
+    'style/base.css',
+    'style/layout.css',
+    'style/parts.css',
+  ]),
 }
 
-function asset(file: string, type: string): Asset {
-  const content = readFileSync(join(import.meta.dirname, file), 'utf8')
+/** One asset of several files. */
+function asset(name: string, type: string, files: string[]): Asset {
+  const content = files
+    .map((file) => readFileSync(join(import.meta.dirname, file), 'utf8'))
+    .join('')
+    // A browser needs no indentation; no text of these files goes over several lines.
+    .replaceAll(/^ +/gm, '')
   const version = createHash('sha256').update(content).digest('hex').slice(0, 12)
-  return { path: `/assets/${version}/${file}`, type, content }
+  return { path: `/assets/${version}/${name}`, type, content }
 }
 
-const words = { timeOf, toneOf, rectanglesOf, areaOf }
+const words = { timeOf, toneOf, rectanglesOf, areaOf, curlsOf }
 
 /** A part of a page, for a stream that renews it. */
 export function renderPart(template: string, data: Record<string, unknown>): string {
@@ -53,6 +63,7 @@ export function sendPage(
     shell: {
       ...shell,
       navigation: navigationOf(shell),
+      projects: projectLinksOf(shell),
       roles: roleWords(shell.session?.memberships ?? []),
     },
   })

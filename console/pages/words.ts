@@ -78,6 +78,7 @@ const tones: Readonly<Record<Exclude<Tone, 'plain'>, readonly string[]>> = {
     'running',
     'breaker half open',
     'ticket',
+    'paused',
   ],
 }
 

@@ -9,9 +9,10 @@ import {
 } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Clients } from '../clients.ts'
 import type { Work, Worker } from '../http/work.ts'
-import { type Cell, chosen, code, row, text } from '../pages/blocks.ts'
+import { type Cell, chosen, code, count, row, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { valueOf, wordOf } from '../pages/words.ts'
+import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
 import { nextPageUrl } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -37,32 +38,50 @@ export function registerDeadLetters(app: FastifyInstance, { worker, clients }: O
       const deliveryId = form.get('delivery_id') ?? ''
       const requestId = form.get('request_id') ?? ''
       const push = { projectId, deliveryId, requestId }
-      await within(projectId, () => clients.deliveries.replayDelivery(push))
+      await decideClaimed(clients, 'dead_letter', deliveryId, () =>
+        within(projectId, () => clients.deliveries.replayDelivery(push)),
+      )
       return reply.redirect('/dead-letters?said=resent', 303)
     }),
   )
 }
 
-async function show(work: Work, { deadLetters }: Clients) {
-  const { request, reply, query, may } = work
+const said: Record<string, string> = {
+  ...saidOfClaims,
+  resent: 'A new round has begun: the push is sent now, with the same id and bytes.',
+}
+
+async function show(work: Work, clients: Clients) {
+  const { request, reply, query } = work
   const state = valueOf(deadStates, query.get('state')) ?? DeliveryState.UNSPECIFIED
   const pageToken = query.get('page') ?? ''
-  const listed = await deadLetters.listDeadLetters({ state, pageToken, pageSize })
-  const mayResend = may('payweave.delivery.v1.DeliveryService/ReplayDelivery')
+  const listed = await clients.deadLetters.listDeadLetters({ state, pageToken, pageSize })
+  const claim = await readClaims(
+    work,
+    clients,
+    listed.deliveries.map(({ deliveryId }) => ['dead_letter', deliveryId]),
+  )
   return sendSections(reply, {
     title: 'Dead letters',
-    said:
-      query.get('said') === 'resent'
-        ? 'A new round has begun: the push is sent now, with the same id and bytes.'
-        : undefined,
+    said: said[query.get('said') ?? ''],
     sections: [
       {
         note: 'Pushes that were given up, the last first. To resend many of a project, open its pushes.',
         filters: { fields: [chosen('State', 'state', deadStates, query)] },
         table: {
-          head: ['Given up', 'Push', 'Kind', 'State', 'Attempts', 'Receiver', 'Project', 'Resend'],
+          head: [
+            'Given up',
+            'Push',
+            'Kind',
+            'State',
+            'Attempts',
+            'Receiver',
+            'Project',
+            'Claimed by',
+            'Resend',
+          ],
           empty: 'No push was given up.',
-          rows: listed.deliveries.map((one) => lineOf(one, mayResend)),
+          rows: listed.deliveries.map((one) => lineOf(one, claim)),
         },
         ...nextPageUrl(request.url, listed.nextPageToken),
         rpc: 'payweave.delivery.v1.DeadLetterService/ListDeadLetters',
@@ -71,7 +90,7 @@ async function show(work: Work, { deadLetters }: Clients) {
   })
 }
 
-function lineOf(one: Delivery, mayResend: boolean): Cell[] {
+function lineOf(one: Delivery, claim: ShowClaim): Cell[] {
   const { deliveryId, projectId } = one
   const hidden = { project_id: projectId, delivery_id: deliveryId, request_id: randomId() }
   const resend = { action: '/dead-letters/resend', button: 'Resend', hidden }
@@ -81,9 +100,9 @@ function lineOf(one: Delivery, mayResend: boolean): Cell[] {
     row(deliveryId, `${pushes}/${deliveryId}`),
     text(wordOf(DeliveryKind, one.kind)),
     { state: wordOf(DeliveryState, one.state) },
-    text(one.attemptCount),
+    count(one.attemptCount),
     text(one.origin),
     code(projectId, pushes),
-    mayResend ? { forms: [resend] } : text('support resends'),
+    ...claim('dead_letter', deliveryId, [resend]),
   ]
 }

@@ -2,7 +2,8 @@
 import type { FastifyInstance } from 'fastify'
 import { Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
-import type { Work, Worker } from '../http/work.ts'
+import { projectsOf } from '../http/projects.ts'
+import type { Worker } from '../http/work.ts'
 import { code, row, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { wordOf } from '../pages/words.ts'
@@ -21,7 +22,8 @@ export function registerHome(
       if (own.length === 1 && only !== undefined) {
         return work.reply.redirect(`/projects/${only}`, 303)
       }
-      const { projects, ...pages } = await ownProjects(work, clients)
+      const pageToken = work.query.get('page') ?? ''
+      const { projects, nextPageToken } = await projectsOf(work, clients, { pageToken })
       const list: Section = {
         table: {
           head: ['Project', 'Environment', 'Id'],
@@ -32,26 +34,9 @@ export function registerHome(
             code(projectId),
           ]),
         },
-        ...pages,
+        ...nextPageUrl(work.request.url, nextPageToken),
       }
       return sendSections(work.reply, { title: 'Projects', sections: [list] })
     }),
   )
-}
-
-/** The projects of a person: all, for the staff. */
-export async function ownProjects(
-  { may, session, query, request, within }: Work,
-  { access }: Clients,
-) {
-  if (may('payweave.accounts.v1.AccessService/ListProjects')) {
-    const pageToken = query.get('page') ?? ''
-    const listed = await access.listProjects({ pageToken })
-    return { projects: listed.projects, ...nextPageUrl(request.url, listed.nextPageToken) }
-  }
-  const ids = session.memberships.flatMap(({ projectId }) => projectId ?? [])
-  const found = await Promise.all(
-    ids.map((projectId) => within(projectId, () => access.getProject({ projectId }))),
-  )
-  return { projects: found.flatMap(({ project }) => project ?? []) }
 }

@@ -16,6 +16,7 @@ import { amount, type Cell, code, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, wordOf } from '../pages/words.ts'
 import { orUndefined } from './found.ts'
+import { readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -61,18 +62,25 @@ export function registerLedger(app: FastifyInstance, { worker, clients }: Option
   )
 }
 
+const said: Record<string, string> = {
+  ...saidOfClaims,
+  restarted: 'All settlements are compared again from the first.',
+}
+
 async function show(work: Work, clients: Clients) {
   const { reply, query, may } = work
   const [settlements, entry] = await Promise.all([
     clients.settlements.getBackfill({}),
     entryOf(clients, query.get('project') ?? '', query.get('id') ?? ''),
   ])
+  const claim = await readClaims(
+    work,
+    clients,
+    settlements.refused.map(({ settlementId }) => ['settlement', settlementId]),
+  )
   return sendSections(reply, {
     title: 'Ledger',
-    said:
-      query.get('said') === 'restarted'
-        ? 'All settlements are compared again from the first.'
-        : undefined,
+    said: said[query.get('said') ?? ''],
     sections: [
       {
         heading: 'Rules',
@@ -101,6 +109,7 @@ async function show(work: Work, clients: Clients) {
       },
       settlementsSection(
         settlements,
+        claim,
         may('payweave.accounts.v1.SettlementPostingService/RestartBackfill'),
       ),
     ],
@@ -171,6 +180,7 @@ function holdSection(hold: Hold): Section {
 
 function settlementsSection(
   { backfill, refused }: GetBackfillResponse,
+  claim: ShowClaim,
   mayRestart: boolean,
 ): Section {
   return {
@@ -183,13 +193,14 @@ function settlementsSection(
       ['Reached the end', { at: backfill?.caughtUpTime }],
     ],
     table: {
-      head: ['Found', 'Settlement', 'Project', 'Reason'],
+      head: ['Found', 'Settlement', 'Project', 'Reason', 'Claimed by', 'Claim'],
       empty: 'The ledger has refused no settlement.',
       rows: refused.map((one) => [
         { at: one.refuseTime },
         code(one.settlementId),
         code(one.projectId),
         text(one.reason),
+        ...claim('settlement', one.settlementId, []),
       ]),
     },
     forms: mayRestart ? [{ action: '/ledger/backfill', button: 'Compare all again' }] : [],

@@ -43,24 +43,39 @@ export function readTime(name: string, text: string | null) {
   return timestampFromDate(date)
 }
 
+/** A phone number in E.164, however it is grouped; empty for none. Throws INVALID_PARAMETER for another text. */
+export function readNumber(name: string, given: string | null): string {
+  if (given === null || given === '') return ''
+  const digits = given.replaceAll(/[\s().-]/g, '')
+  const number = digits.startsWith('+') ? digits : `+${digits}`
+  if (!/^\+[1-9]\d{4,14}$/.test(number)) {
+    throw invalid(name, 'must be a phone number with its country code')
+  }
+  return number
+}
+
 /** Lines of a page of a list, and the token of the page after it; the empty one ends the list. */
 export type CsvPage = { rows: string[][]; nextPageToken: string }
 
-/** Answers with a whole list as a CSV file (RFC 4180), page after page as the reader takes them. */
-export function sendCsv(
+/**
+ * Answers with a whole list as a CSV file (RFC 4180), page after page as the reader takes them. Rejects as `read` does for the first
+ * page; a file that fails later breaks off.
+ */
+export async function sendCsv(
   { reply, stream }: Work,
   name: string,
   head: string[],
   read: (pageToken: string) => Promise<CsvPage>,
-): FastifyReply {
+): Promise<FastifyReply> {
+  const first = await read('')
   async function* lines() {
     yield csvLine(head)
-    let pageToken = ''
-    do {
-      const page = await read(pageToken)
+    let page = first
+    yield page.rows.map(csvLine).join('')
+    while (page.nextPageToken !== '') {
+      page = await read(page.nextPageToken)
       yield page.rows.map(csvLine).join('')
-      pageToken = page.nextPageToken
-    } while (pageToken !== '')
+    }
   }
   void reply.header('content-disposition', `attachment; filename="${name}.csv"`)
   return stream('text/csv; charset=utf-8', lines())

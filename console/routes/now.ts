@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { Failure } from '#core/errors/errors.ts'
 import { isOfStaff } from '#platform/rpc/auth/roles.ts'
 import type { Work, Worker } from '../http/work.ts'
-import { type Section, text } from '../pages/blocks.ts'
+import { count, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import type { Alert, BacklogTrend } from '../parts/history.ts'
 import type { Parts, Replica, Seen } from '../parts/reader.ts'
@@ -80,7 +80,7 @@ function alertsSection(alerts: Alert[]): Section {
         { state: isFiring ? severity : 'pending' },
         text(group),
         { at: timestampFromMs(sinceMs) },
-        text(as === 'age' ? age(value) : shown(value)),
+        count(as === 'age' ? age(value) : shown(value)),
         { text: runbook, href: `/now/runbooks/${runbook}` },
       ]),
     },
@@ -104,8 +104,8 @@ function partsSection(replicas: Replica[]): Section {
         { state: problem === '' ? 'ready' : 'not ready' },
         text(problem),
         { at: startMs === undefined ? undefined : timestampFromMs(startMs) },
-        text(memoryBytes === undefined ? '' : `${Math.round(memoryBytes / 1_048_576)} MiB`),
-        text(loopLagS === undefined ? '' : `${Math.round(loopLagS * 1_000)} ms`),
+        count(memoryBytes === undefined ? '' : `${Math.round(memoryBytes / 1_048_576)} MiB`),
+        count(loopLagS === undefined ? '' : `${Math.round(loopLagS * 1_000)} ms`),
       ]),
     },
   }
@@ -116,7 +116,7 @@ function trendRow({ label, isAge, values }: BacklogTrend) {
     value === undefined ? 'not read' : isAge === true ? age(value) : shown(value)
   const max = Math.max(...values.map((value) => value ?? 0), 0)
   const words = `${label}: at most ${word(max)} in ${values.length} rounds`
-  return [text(label), text(word(values.at(-1))), { trend: { label: words, values } }]
+  return [text(label), count(word(values.at(-1))), { trend: { label: words, values } }]
 }
 
 /** A count, or a value with what matters of its fraction. */

@@ -13,7 +13,7 @@ import {
 } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { Clients } from '../clients.ts'
 import type { ProjectWork, Worker } from '../http/work.ts'
-import { amount, type Section, text } from '../pages/blocks.ts'
+import { amount, type Section, type Tile, text } from '../pages/blocks.ts'
 import { type Bar, type Chart, highestOf } from '../pages/chart/chart.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, wordOf } from '../pages/words.ts'
@@ -63,7 +63,7 @@ const noMerchant: Section = {
 const dayMs = 86_400_000
 const hourMs = 3_600_000
 
-/** States in the order of the table; the first ones are shown where nothing is in them too. */
+/** States in the order of the tiles; the first ones are shown where nothing is in them too. */
 const shownStates = [
   PaymentState.PAID,
   PaymentState.PENDING,
@@ -85,11 +85,7 @@ function daySections({ hours, open, openIsCut, readTime }: GetPaymentSummaryResp
     {
       heading: 'Today',
       note: `What ended since midnight UTC, and what is open now, whenever it was created.${cut}`,
-      table: {
-        head: ['State', 'Payments', 'Amount'],
-        empty: 'No payment today. POST /payments/request creates one.',
-        rows: rowsOf([...ended, ...open]),
-      },
+      tiles: tilesOf([...ended, ...open]),
       rpc: 'payweave.payments.v1.PaymentsService/GetPaymentSummary',
     },
     {
@@ -104,22 +100,27 @@ function startOf({ startTime }: PaymentHour): number {
   return startTime === undefined ? 0 : timestampDate(startTime).getTime()
 }
 
-function rowsOf(counts: PaymentCount[]) {
-  const currencies = [...new Set(counts.map(({ currency }) => currency))].toSorted()
-  return currencies.flatMap((currency) =>
-    shownStates.flatMap((state, at) => {
-      const own = counts.filter((one) => one.currency === currency && one.state === state)
-      const count = own.reduce((sum, one) => sum + one.count, 0n)
-      if (count === 0n && at >= alwaysShown) return []
-      const sum = own.reduce((minor, one) => minor + one.amountMinor, 0n)
-      const word = wordOf(PaymentState, state)
-      return [[{ state: word }, text(count), amount(money(sum, currency))]]
-    }),
-  )
+function tilesOf(counts: PaymentCount[]): Tile[] {
+  return shownStates.flatMap((state, at) => {
+    const own = counts.filter((one) => one.state === state)
+    const count = own.reduce((sum, one) => sum + one.count, 0n)
+    if (count === 0n && at >= alwaysShown) return []
+    const byCurrency = Map.groupBy(own, ({ currency }) => currency)
+    const details = [...byCurrency].toSorted().map(([currency, inIt]) =>
+      money(
+        inIt.reduce((minor, one) => minor + one.amountMinor, 0n),
+        currency,
+      ),
+    )
+    return [{ state: wordOf(PaymentState, state), figure: String(count), details }]
+  })
 }
 
 /** Paid once, a payment stays in the plot: its refund is another matter. */
 const unpaidStates = [PaymentState.FAILED, PaymentState.EXPIRED, PaymentState.CANCELLED]
+
+/** Hours from one time below the plot to the next. */
+const tickEvery = 6
 
 function chartOf(hours: PaymentHour[], lastMs: number): Chart {
   const countIn = (startMs: number, states: PaymentState[]) =>
@@ -140,8 +141,9 @@ function chartOf(hours: PaymentHour[], lastMs: number): Chart {
       ],
     }
   })
+  const ticks = bars.filter((_, at) => at % tickEvery === 0).map(({ title }) => title.slice(0, 9))
   const total = (at: number) => bars.reduce((sum, { parts }) => sum + (parts[at]?.size ?? 0), 0)
-  return { label: `In the last 24 hours ${total(0)} paid and ${total(1)} not`, bars }
+  return { label: `In the last 24 hours ${total(0)} paid and ${total(1)} not`, bars, ticks }
 }
 
 function moneySection(balances: ProjectBalance[], path: string): Section {
@@ -149,9 +151,10 @@ function moneySection(balances: ProjectBalance[], path: string): Section {
   return {
     heading: 'Money held',
     table: {
-      head: ['For the parties of payments'],
+      head: ['Currency', 'For the parties of payments'],
       empty: 'No money is held.',
       rows: held.map(({ posted }) => [
+        text(posted?.currency ?? ''),
         { ...amount(money(posted?.minorUnits ?? 0n, posted?.currency ?? '')), href: path },
       ]),
     },

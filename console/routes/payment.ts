@@ -15,7 +15,16 @@ import {
 } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { Clients } from '../clients.ts'
 import { type ProjectWork, pathId, type Worker } from '../http/work.ts'
-import { amount, type Cell, code, type Form, row, type Section, text } from '../pages/blocks.ts'
+import {
+  amount,
+  type Cell,
+  code,
+  count,
+  type Form,
+  row,
+  type Section,
+  text,
+} from '../pages/blocks.ts'
 import { drawQr } from '../pages/qr.ts'
 import { sendPage } from '../pages/render.ts'
 import { timelineOf } from '../pages/timeline.ts'
@@ -79,10 +88,14 @@ async function show(work: ProjectWork, { clients, publicBaseUrl }: Options) {
     said: said[query.get('said') ?? ''],
     amount: money(payment.amountMinor, payment.currency),
     state: wordOf(PaymentState, payment.state),
-    before: [factsOf(payment), payersOf(payment, publicBaseUrl), payeesOf(payment)],
+    before: [
+      { ...factsOf(payment), forms: actionsOf(work, payment) },
+      payersOf(payment, publicBaseUrl),
+      payeesOf(payment),
+    ],
     qr: await qrOf(payment, publicBaseUrl),
     timeline,
-    after: [pushesOf(work, payment, pushes.deliveries), { forms: actionsOf(work, payment) }],
+    after: [pushesOf(work, payment, pushes.deliveries)],
   })
 }
 
@@ -168,7 +181,7 @@ function pushesOf(work: ProjectWork, payment: Payment, deliveries: MerchantDeliv
       rows: deliveries.map((one) => [
         row(one.eventType, `${base}/${one.deliveryId}`),
         { state: wordOf(DeliveryState, one.state) },
-        text(one.attemptCount),
+        count(one.attemptCount),
         text(one.url),
         { at: one.createTime },
         mayResend && hasEnded(one) ? { forms: [resend(one)] } : text(''),

@@ -1,6 +1,5 @@
 // The payments of a project's merchants: a list with filters, and the same as a CSV file.
 import type { FastifyInstance } from 'fastify'
-import { invalid } from '#core/errors/errors.ts'
 import { formatAmount } from '#core/money/money.ts'
 import { PaymentState, type PaymentSummary } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { Clients } from '../clients.ts'
@@ -8,7 +7,7 @@ import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
 import { amount, chosen, row, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf, valueOf, wordOf } from '../pages/words.ts'
-import { nextPageUrl, readTime, sendCsv, withFilters } from './list.ts'
+import { nextPageUrl, readNumber, readTime, sendCsv, withFilters } from './list.ts'
 import { merchantField, merchantOf, merchantsOf } from './merchants.ts'
 
 const rpc = 'payweave.payments.v1.PaymentsService/ListPayments'
@@ -37,22 +36,11 @@ function filterOf({ query, project: { projectId } }: ProjectWork) {
   return {
     projectId,
     transactionId: query.get('transaction') ?? '',
-    mobileNumberE164: readNumber(query.get('mobile')),
+    mobileNumberE164: readNumber('mobile', query.get('mobile')),
     state: valueOf(PaymentState, query.get('state')) ?? PaymentState.UNSPECIFIED,
     ...(startTime && { startTime }),
     ...(endTime && { endTime }),
   }
-}
-
-/** A phone number in E.164, however it is grouped. Throws INVALID_PARAMETER for another text. */
-function readNumber(given: string | null): string {
-  if (given === null || given === '') return ''
-  const digits = given.replaceAll(/[\s().-]/g, '')
-  const number = digits.startsWith('+') ? digits : `+${digits}`
-  if (!/^\+[1-9]\d{4,14}$/.test(number)) {
-    throw invalid('mobile', 'must be a phone number with its country code')
-  }
-  return number
 }
 
 async function sendList(work: ProjectWork, clients: Clients) {

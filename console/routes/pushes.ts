@@ -8,12 +8,13 @@ import {
 } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Clients } from '../clients.ts'
 import { asFile, type ProjectWork, pathId, type Worker } from '../http/work.ts'
-import { chosen, row, type Section, text } from '../pages/blocks.ts'
+import { chosen, count, type Field, row, type Section, text } from '../pages/blocks.ts'
 import { sendPage, sendSections } from '../pages/render.ts'
 import { attemptSentence } from '../pages/timeline.ts'
 import { timeOf, valueOf, wordOf } from '../pages/words.ts'
 import { orUndefined } from './found.ts'
 import { nextPageUrl, sendCsv, withFilters } from './list.ts'
+import { undelivered } from './replay-list.ts'
 import { registerReplays } from './replays.ts'
 import { registerTail } from './tail.ts'
 
@@ -93,6 +94,7 @@ async function sendList(work: ProjectWork, { deliveries }: Clients) {
       links: [
         { label: 'CSV', href: withFilters(`${base}.csv`, request.url) },
         { label: 'Live tail', href: `${base}/tail` },
+        { label: 'Replays', href: `${base}/replays` },
       ],
     },
     table: {
@@ -103,7 +105,7 @@ async function sendList(work: ProjectWork, { deliveries }: Clients) {
         row(one.deliveryId, `${base}/${one.deliveryId}`),
         text(wordOf(DeliveryKind, one.kind)),
         { state: wordOf(DeliveryState, one.state) },
-        text(one.attemptCount),
+        count(one.attemptCount),
         text(one.origin),
         { at: one.occurredTime },
       ]),
@@ -119,16 +121,33 @@ async function sendList(work: ProjectWork, { deliveries }: Clients) {
   })
 }
 
+const { EXHAUSTED, BLOCKED, GONE, CANCELLED, DELIVERED } = DeliveryState
+
+const endedStates: Field = {
+  label: 'Ended as',
+  name: 'state',
+  type: 'select',
+  options: [
+    { value: '', label: undelivered },
+    ...[EXHAUSTED, BLOCKED, GONE, CANCELLED, DELIVERED].map((state) => {
+      const word = wordOf(DeliveryState, state)
+      return { value: word, label: word }
+    }),
+  ],
+}
+
 function replayMany(action: string): Section {
   return {
+    id: 'replay',
     heading: 'Replay many',
-    note: 'Sends all pushes that ended without delivery again, with the same ids and bytes.',
+    note: 'Sends all pushes that ended in a state again, with the same ids and bytes. Its page shows how far it is, and pauses it.',
     forms: [
       {
         action,
         button: 'Replay',
         hidden: { request_id: randomId() },
         fields: [
+          endedStates,
           chosen('Kind', 'kind', DeliveryKind),
           { label: 'From (UTC)', name: 'from', type: 'datetime-local' },
           { label: 'Until (UTC)', name: 'to', type: 'datetime-local' },

@@ -4,7 +4,7 @@ import { DeliveryKind } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { BreakerState, type Endpoint } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import type { Clients } from '../clients.ts'
 import type { Worker } from '../http/work.ts'
-import { text } from '../pages/blocks.ts'
+import { count, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { wordOf } from '../pages/words.ts'
 import { nextPageUrl } from './list.ts'
@@ -33,8 +33,8 @@ export function registerReceivers(
                 text(wordOf(DeliveryKind, one.kind)),
                 { state: `breaker ${wordOf(BreakerState, one.breaker)}` },
                 { at: one.openUntilTime },
-                text(waiting(one)),
-                text(`${one.sendingCount} of ${one.limitNow}`),
+                count(waiting(one)),
+                count(`${one.sendingCount} of ${one.limitNow}`),
                 { at: one.oldestDueTime },
               ]),
             },

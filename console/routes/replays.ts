@@ -3,18 +3,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
-import { DeliveryKind } from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { DeliveryKind, DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import {
   type GetReplayJobResponse,
   type ReplayJob,
   ReplayJobState,
 } from '#gen/payweave/delivery/v1/replay_pb.js'
 import type { Clients } from '../clients.ts'
+import type { May } from '../http/shell.ts'
 import { asStream, type ProjectWork, pathId, type Worker } from '../http/work.ts'
+import { type Form, type Section, text } from '../pages/blocks.ts'
 import { renderPart, sendPage } from '../pages/render.ts'
 import { valueOf, wordOf } from '../pages/words.ts'
 import { sendEvents, sse } from './events.ts'
 import { readTime } from './list.ts'
+import { kindOf, type Replays, registerReplayList, stateOf } from './replay-list.ts'
 
 /** Registers `<path>/replays`. */
 export function registerReplays(
@@ -28,15 +31,17 @@ export function registerReplays(
       const fromTime = readTime('from', form.get('from'))
       const toTime = readTime('to', form.get('to'))
       const kind = valueOf(DeliveryKind, form.get('kind')) ?? DeliveryKind.UNSPECIFIED
+      const state = valueOf(DeliveryState, form.get('state')) ?? DeliveryState.UNSPECIFIED
       const { job } = await replays.createReplayJob({
         projectId,
         idempotencyKey: form.get('request_id') ?? '',
-        filter: { kind, ...(fromTime && { fromTime }), ...(toTime && { toTime }) },
+        filter: { kind, state, ...(fromTime && { fromTime }), ...(toTime && { toTime }) },
         ratePerS: rateOf(form.get('rate')),
       })
       return reply.redirect(`/projects/${projectId}/pushes/replays/${job?.jobId ?? ''}`, 303)
     }),
   )
+  registerReplayList(app, path, worker, replays)
   app.get(
     `${path}/replays/:jobId`,
     worker.projectPage(async (work) => {
@@ -50,7 +55,7 @@ export function registerReplays(
         self,
         source: `${self}/events`,
         job: shown(job),
-        mayCancel: may('payweave.delivery.v1.ReplayService/CancelReplayJob'),
+        about: aboutOf(job, actionsOf(job, self, may)),
       })
     }),
   )
@@ -63,14 +68,61 @@ export function registerReplays(
       return sendEvents(work, progressOf(first, again))
     }, asStream),
   )
-  app.post(
-    `${path}/replays/:jobId/cancel`,
-    worker.projectPage(async (work) => {
-      const { projectId, jobId } = idsOf(work)
-      await replays.cancelReplayJob({ projectId, jobId })
-      return work.reply.redirect(`/projects/${projectId}/pushes/replays/${jobId}`, 303)
-    }),
-  )
+  registerChanges(app, path, worker, replays)
+}
+
+/** Registers what a person does with a replay. */
+function registerChanges(
+  app: FastifyInstance,
+  path: string,
+  worker: Worker,
+  replays: Replays,
+): void {
+  for (const [action, call] of [
+    ['pause', replays.pauseReplayJob],
+    ['resume', replays.resumeReplayJob],
+    ['cancel', replays.cancelReplayJob],
+  ] as const) {
+    app.post(
+      `${path}/replays/:jobId/${action}`,
+      worker.projectPage(async (work) => {
+        const { projectId, jobId } = idsOf(work)
+        await call({ projectId, jobId })
+        return work.reply.redirect(`/projects/${projectId}/pushes/replays/${jobId}`, 303)
+      }),
+    )
+  }
+}
+
+/** What is asked for, and what may be done with the job as it is. */
+function aboutOf(job: ReplayJob, forms: Form[]): Section {
+  return {
+    facts: [
+      ['Kind', text(kindOf(job))],
+      ['Pushes', text(stateOf(job))],
+      ['From', { at: job.filter?.fromTime }],
+      ['Until', { at: job.filter?.toTime }],
+      ['Began', { at: job.createTime }],
+      ['Ended', { at: job.endTime }],
+    ],
+    forms,
+    rpc: 'payweave.delivery.v1.ReplayService/GetReplayJob',
+  }
+}
+
+function actionsOf({ state }: ReplayJob, self: string, may: May): Form[] {
+  const { RUNNING, PAUSED } = ReplayJobState
+  const pause: Form = { action: `${self}/pause`, button: 'Pause' }
+  const resume: Form = { action: `${self}/resume`, button: 'Resume' }
+  const cancel: Form = { action: `${self}/cancel`, button: 'Stop', isDangerous: true }
+  const service = 'payweave.delivery.v1.ReplayService'
+  return [
+    ...(state === RUNNING && may(`${service}/PauseReplayJob`) ? [pause] : []),
+    ...(state === PAUSED && may(`${service}/ResumeReplayJob`) ? [resume] : []),
+    ...((state === RUNNING || state === PAUSED) && may(`${service}/CancelReplayJob`)
+      ? [cancel]
+      : []),
+  ]
 }
 
 function idsOf(work: ProjectWork) {
@@ -119,7 +171,7 @@ function rateOf(text: string | null): number {
 
 /** How much of the time between the job's bounds it has gone through. */
 function percentOf({ state, filter, cursorTime, createTime }: ReplayJob): number {
-  if (state !== ReplayJobState.RUNNING) return 100
+  if (state === ReplayJobState.DONE) return 100
   const msOf = (time: typeof cursorTime) => (time === undefined ? 0 : timestampDate(time).getTime())
   const from = msOf(filter?.fromTime)
   const to = msOf(filter?.toTime ?? createTime)

@@ -2,11 +2,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { isUuid } from '#core/identity/id.ts'
 import type { Clients } from '../clients.ts'
-import type { ShownProject } from '../http/shell.ts'
+import { projectsOf } from '../http/projects.ts'
 import type { ProjectWork, Work, Worker } from '../http/work.ts'
 import { sendPage } from '../pages/render.ts'
 import { orUndefined } from './found.ts'
-import { ownProjects } from './home.ts'
 import { merchantsOf } from './merchants.ts'
 
 /** Registers `/search` and `/projects/<id>/search`. */
@@ -22,7 +21,7 @@ export function registerSearch(
       const { projectId } = project
       const path =
         pathOfNumber(projectId, q) ??
-        (await find(clients, projectId, q)) ??
+        (await find(work, clients, projectId, q)) ??
         (await findTransaction(work, clients, q))
       return answer(work, q, path)
     }),
@@ -31,7 +30,7 @@ export function registerSearch(
     '/search',
     worker.page(async (work) => {
       const q = work.query.get('q') ?? ''
-      const { projects } = await ownProjects(work, clients)
+      const { projects } = await projectsOf(work, clients)
       const ofProject = projects.find(({ projectId }) => projectId === q)
       if (ofProject !== undefined) return answer(work, q, `/projects/${q}`)
       return answer(work, q, await findInAll(work, clients, q, projects))
@@ -69,12 +68,12 @@ async function findInAll(
   work: Work,
   clients: Clients,
   q: string,
-  projects: readonly ShownProject[],
+  projects: readonly { projectId: string }[],
 ): Promise<string | undefined> {
   for (let at = 0; at < projects.length; at += projectsAtOnce) {
     const some = projects.slice(at, at + projectsAtOnce)
     const found = await Promise.all(
-      some.map(({ projectId }) => work.within(projectId, () => find(clients, projectId, q))),
+      some.map(({ projectId }) => work.within(projectId, () => find(work, clients, projectId, q))),
     )
     const path = found.find((one) => one !== undefined)
     if (path !== undefined) return path
@@ -84,25 +83,39 @@ async function findInAll(
 
 function answer({ reply }: Work, q: string, path: string | undefined): FastifyReply {
   if (path !== undefined) return reply.redirect(path, 303)
-  const text =
-    'Nothing of yours has this id. Check that it is whole, and that it is of this project.'
+  const text = isUuid(q)
+    ? 'Nothing of yours has this id. Check that it is whole, and that it is of this project.'
+    : 'Nothing of yours has this id. Phone numbers and ids that you gave are found in the project that is open: open it, and search there.'
   return sendPage(reply, 'message', { title: 'Nothing found', text, q }, 404)
 }
 
 /** The path of what has this id in a project. */
 async function find(
-  { payments, deliveries, replays, institution, apiLog }: Clients,
+  { may }: Work,
+  { payments, deliveries, replays, institution, apiLog, customers, bills, ledger }: Clients,
   projectId: string,
   id: string,
 ): Promise<string | undefined> {
-  if (!isUuid(id)) return undefined
   const base = `/projects/${projectId}`
+  if (/^bill_\w{1,59}$/.test(id)) {
+    const look = () => bills.getBillPayment({ projectId, transactionId: id })
+    return (await orUndefined(look)) && `${base}/bills/${id}`
+  }
+  if (!isUuid(id)) return undefined
+  const inLedger = `/ledger?${new URLSearchParams({ project: projectId, id }).toString()}`
   const looks: [path: string, look: () => Promise<unknown>][] = [
     [`${base}/payments/${id}`, () => payments.getPayment({ projectId, paymentId: id })],
     [`${base}/pushes/${id}`, () => deliveries.getDelivery({ projectId, deliveryId: id })],
     [`${base}/transfers/${id}`, () => institution.getTransaction({ projectId, movementId: id })],
     [`${base}/pushes/replays/${id}`, () => replays.getReplayJob({ projectId, jobId: id })],
+    [`${base}/customers/${id}`, () => customers.getCustomer({ projectId, accountId: id })],
   ]
+  if (may('payweave.accounts.v1.LedgerService/GetTransfer')) {
+    looks.push(
+      [inLedger, () => ledger.getTransfer({ projectId, transferId: id })],
+      [inLedger, () => ledger.getHold({ projectId, holdId: id })],
+    )
+  }
   const found = await Promise.all(looks.map(([, look]) => orUndefined(look)))
   return (
     looks.find((_, index) => found[index] !== undefined)?.[0] ??

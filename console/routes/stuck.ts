@@ -9,7 +9,7 @@ import {
 import type { Clients } from '../clients.ts'
 import type { May } from '../http/shell.ts'
 import type { Work, Worker } from '../http/work.ts'
-import { amount, code, type Form, type Section, text } from '../pages/blocks.ts'
+import { amount, code, count, type Form, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, valueOf, wordOf } from '../pages/words.ts'
 import { firstRows, nextPageUrl } from './list.ts'
@@ -75,7 +75,7 @@ function callsSection(calls: FailingCall[], may: May): Section {
         { at: one.createTime },
         text(wordOf(CallKind, one.kind)),
         code(one.paymentId, `/projects/${one.projectId}/payments/${one.paymentId}`),
-        text(one.attemptCount),
+        count(one.attemptCount),
         { at: one.nextTime },
         mayRetry ? { forms: [retryForm(one)] } : text('operators retry'),
       ]),

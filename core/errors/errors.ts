@@ -250,6 +250,7 @@ const internalReasons = {
   MOVEMENT_NOT_FOUND: { ...notFound, meaning: 'There is no such movement.' },
   ROUTE_NOT_FOUND: { ...notFound, meaning: 'There is no such route.' },
   REVIEW_NOT_FOUND: { ...notFound, meaning: 'There is no such review, challenge or artefact.' },
+  ITEM_CLAIMED: { ...taken, meaning: 'Another person works on this item.' },
   HOLD_CLOSED: { ...conflict, meaning: 'The hold was posted, voided or has lapsed.' },
   TRANSFER_REVERSED: { ...conflict, meaning: 'Another reversal of the transfer exists.' },
   LEDGER_CONFLICT: { ...taken, meaning: 'The same UUID was used with other content.' },

@@ -1,5 +1,5 @@
 // Generates and recognises identifiers and random keys.
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { hash, randomBytes, randomUUID } from 'node:crypto'
 
 /** Digits and both cases of letters, for keys. */
 export const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -36,17 +36,9 @@ export function randomId(): string {
 
 /** A UUID that its parts determine: version 8 of RFC 9562, over the SHA-256 of the parts, which contain no NUL. */
 export function namedUuid(...parts: string[]): string {
-  const digest = createHash('sha256').update(parts.join('\u0000')).digest().subarray(0, 16)
-  digest.writeUInt8(0x80 | (digest.readUInt8(6) & 0x0f), 6)
-  digest.writeUInt8(0x80 | (digest.readUInt8(8) & 0x3f), 8)
-  const hex = digest.toString('hex')
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-    hex.slice(20),
-  ].join('-')
+  const hex = hash('sha256', parts.join('\u0000'))
+  const variant = (0x8 | (Number.parseInt(hex.charAt(16), 16) & 0x3)).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
 /** Returns whether a text is a UUID in the form of RFC 9562, of any version and in either case. */

@@ -15,9 +15,15 @@ const lowestOpenPort = 1024
  * Resolves no name: the address is checked at each attempt, since DNS may answer differently by then.
  */
 export function checkPushUrl(url: string, rule: PushUrlRule): string | undefined {
+  const target = readPushUrl(url, rule)
+  return typeof target === 'string' ? target : undefined
+}
+
+/** Parses a URL that may receive pushes; returns why it may not, as `checkPushUrl` does. */
+export function readPushUrl(url: string, rule: PushUrlRule): URL | string {
   if (url.length > maxLength) return `must be at most ${maxLength} characters`
   const target = parseAbsolute(url)
-  if (target === undefined) return 'must be an absolute https URL'
+  if (target === null) return 'must be an absolute https URL'
   const { allowLoopback } = rule
   if (target.protocol !== 'https:' && !allowLoopback) return 'must be an absolute https URL'
   if (target.username !== '' || target.password !== '')
@@ -28,7 +34,7 @@ export function checkPushUrl(url: string, rule: PushUrlRule): string | undefined
   }
   const host = hostOf(target)
   const isAllowed = isPublicHost(host) || (allowLoopback && isLoopbackHost(host))
-  return isAllowed ? undefined : 'must name a public host'
+  return isAllowed ? target : 'must name a public host'
 }
 
 /** The host of a URL without brackets and without the dot that ends an absolute name. */
@@ -44,9 +50,8 @@ function portOf(url: URL): number {
 
 // Checks the text first, because the URL parser silently corrects blanks, control characters, backslashes and missing
 // slashes.
-function parseAbsolute(url: string): URL | undefined {
-  if (!/^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(url) || !URL.canParse(url)) return undefined
-  return new URL(url)
+function parseAbsolute(url: string): URL | null {
+  return /^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(url) ? URL.parse(url) : null
 }
 
 function isLoopbackHost(host: string): boolean {

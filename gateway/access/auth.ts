@@ -4,10 +4,10 @@ import type { Client } from '@connectrpc/connect'
 import { type AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Environment as PayweaveEnvironment } from '#platform/config/setting.ts'
 import { withProject } from '#platform/rpc/client/client.ts'
+import { type Lookup, ttlCache } from '#platform/rpc/client/ttl-cache.ts'
 import { type CallContext, currentContext, runWithContext } from '#platform/rpc/context.ts'
 import { type AddressMatch, parseRanges } from '../http/client-ip.ts'
 import { refusal, toPublicError } from '../http/envelope.ts'
-import { type Lookup, ttlCache } from './ttl-cache.ts'
 
 /** A project whose subscription key was accepted. */
 export type OpenedProject = {
@@ -29,7 +29,7 @@ export type Access = {
   findMerchant(projectId: string, apiKey: string): string | Promise<string>
   /** Throws PW_INSTITUTION_ENDPOINT_NOT_ALLOWED. `endpoint` is "<METHOD> <path>". */
   checkGrant(projectId: string, institution: string, endpoint: string): void | Promise<void>
-  /** Forgets the answers about a project whose access has changed; all of them for any project, or when a change may have been missed. */
+  /** Drops what is cached about a project whose access has changed. Without a project it drops everything: a change may have been missed. */
   drop(projectId?: string): void
 }
 
@@ -40,55 +40,52 @@ export type AccessOptions = {
   >
   environment: PayweaveEnvironment
   onLookup?: (kind: 'subscription_key' | 'api_key' | 'grant', outcome: Lookup) => void
-  /** Whether a change of access would be heard of now, so that `drop` is called. Never, by default. */
-  hearsChanges?: () => boolean
+  /** Whether changes of access arrive now, so that `drop` is called. False by default. */
+  isSubscribed?: () => boolean
   nowMs?: () => number
 }
 
-const acceptedLifeMs = 5_000
-/** For so long past that, it is good while accounts does not answer. */
-const acceptedStaleMs = 30_000
-const refusedLifeMs = 1_000
+const acceptedTtlMs = 5_000
+/** How long an expired entry is used while accounts is unavailable or slow. */
+const acceptedStaleIfErrorMs = 30_000
+const refusedTtlMs = 1_000
 const maxEntries = 10_000
 
 /**
- * Caches by SHA-256 of the key. A failed look-up is never cached. An accepted key is good for 5 s, and while accounts
- * is unavailable or slow for 30 s more, as long as invalidations arrive: no new key is accepted, and a revoked key
- * does not live on.
+ * Caches by SHA-256 of the key. A failed look-up is never cached. An accepted key is cached for 5 s, and while accounts
+ * is unavailable or slow for 30 s more, but only while invalidations arrive: otherwise a revoked key would be accepted.
  */
 export function createAccess(options: AccessOptions): Access {
-  const { accounts, environment, onLookup, hearsChanges = () => false, nowMs } = options
-  const world = environment === 'production' ? Environment.PRODUCTION : Environment.SANDBOX
+  const { accounts, onLookup, isSubscribed = () => false, nowMs } = options
+  const isProduction = options.environment === 'production'
+  const environment = isProduction ? Environment.PRODUCTION : Environment.SANDBOX
   const clock = nowMs === undefined ? {} : { nowMs }
-  const common = { maxEntries, hearsDrops: hearsChanges, ...clock }
-  const remembered = {
+  const common = { maxEntries, isSubscribed, ...clock }
+  const acceptance = {
     ...common,
-    lifeMs: () => acceptedLifeMs,
-    staleMs: () => acceptedStaleMs,
+    ttlMs: () => acceptedTtlMs,
+    staleIfErrorMs: () => acceptedStaleIfErrorMs,
   }
   const projects = ttlCache<OpenedProject>({
-    ...remembered,
-    refusedLifeMs: ({ reason }) => (reason === 'PW_INVALID_SUBSCRIPTION_KEY' ? refusedLifeMs : 0),
+    ...acceptance,
+    refusedTtlMs: ({ reason }) => (reason === 'PW_INVALID_SUBSCRIPTION_KEY' ? refusedTtlMs : 0),
     onLookup: (outcome) => onLookup?.('subscription_key', outcome),
   })
   const merchants = ttlCache<string>({
-    ...remembered,
-    refusedLifeMs: ({ reason }) => (reason === 'PW_INVALID_API_KEY' ? refusedLifeMs : 0),
+    ...acceptance,
+    refusedTtlMs: ({ reason }) => (reason === 'PW_INVALID_API_KEY' ? refusedTtlMs : 0),
     onLookup: (outcome) => onLookup?.('api_key', outcome),
   })
   const grants = ttlCache<boolean>({
     ...common,
-    lifeMs: (granted) => (granted ? acceptedLifeMs : refusedLifeMs),
-    staleMs: (granted) => (granted ? acceptedStaleMs : 0),
-    refusedLifeMs: () => 0,
+    ttlMs: (granted) => (granted ? acceptedTtlMs : refusedTtlMs),
+    staleIfErrorMs: (granted) => (granted ? acceptedStaleIfErrorMs : 0),
+    refusedTtlMs: () => 0,
     onLookup: (outcome) => onLookup?.('grant', outcome),
   })
 
   async function loadProject(subscriptionKey: string): Promise<OpenedProject> {
-    const found = await accounts.authenticateSubscriptionKey({
-      subscriptionKey,
-      environment: world,
-    })
+    const found = await accounts.authenticateSubscriptionKey({ subscriptionKey, environment })
     const { project, keyId } = found
     if (project === undefined) throw refusal('PW_INVALID_SUBSCRIPTION_KEY')
     const { projectId, accountAccess, allowedIps } = project
@@ -130,7 +127,7 @@ export function createAccess(options: AccessOptions): Access {
   }
 }
 
-/** Others wait for this answer too: the first one's deadline or disconnect must not cancel it for them. */
+/** Other callers share this look-up, so the deadline or disconnect of the first one must not cancel it. */
 function detached<T>(ask: () => Promise<T>): Promise<T> {
   const context = currentContext()
   if (context === undefined) return ask().catch(toPublicError())

@@ -1,18 +1,14 @@
 // Keeps finished requests in memory for a moment, and sends them masked, in batches, to the API log of delivery.
-import { setImmediate } from 'node:timers/promises'
-import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
 import { Counter, type Registry } from 'prom-client'
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
-import { loggedId } from '#core/text/logged-id.ts'
-import type { ApiLogService, LoggedRequestSchema } from '#gen/payweave/delivery/v1/api_log_pb.js'
+import type { ApiLogService } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import { startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { RouteRow } from '../http/route.ts'
+import { batchEntries, batchMaker, type Entry, noBatch } from './batch.ts'
 import type { FinishedRequest } from './finished-request.ts'
-import { keptJson } from './mask.ts'
-import { masksOfRoute, type RouteMasks } from './route-masks.ts'
 
 /** Where the edge puts requests. */
 export type ApiLog = {
@@ -35,15 +31,7 @@ export type ApiLogOptions = {
 
 const maxEntries = 4_096
 const maxCharacters = 16 * 1024 * 1024
-/** Longer responses are lists; the log has their facts without them. */
-const maxResponse = 256 * 1024
-const batchEntries = 100
 const everyMs = 1_000
-/** Masked in one turn of the event loop: about half a millisecond, so that no request waits longer. */
-const sliceEntries = 16
-
-type Entry = FinishedRequest & { entryId: string }
-type Logged = MessageInitShape<typeof LoggedRequestSchema>
 
 /** Delivery refuses the batch itself: it would be refused again. */
 const refusals: ReadonlySet<Reason> = new Set([
@@ -67,37 +55,23 @@ export function startApiLog({
     registers: [metrics],
   })
   const entries = createQueue((dropped) => counts.inc({ outcome: 'dropped' }, dropped))
-  const routes = new Map(rows.map((row) => [`${row.method} ${row.path}`, row]))
-  const masks = new Map<string, RouteMasks>()
+  const nextBatch = batchMaker(rows, entries)
   /** A batch that delivery did not answer: it is sent again, which stores it once. */
-  let pending: Logged[] = []
-
-  function recordOf(entry: Entry): Logged {
-    const { route } = entry
-    const row = routes.get(route)
-    if (row === undefined) throw new Error(`no route ${route}`)
-    const known = masks.get(route) ?? masksOfRoute(row)
-    masks.set(route, known)
-    return { ...maskedRequest(entry, known), version: row.version }
-  }
+  let pending = noBatch
 
   async function send(): Promise<boolean> {
-    if (pending.length === 0) {
-      for (const [index, entry] of entries.take(batchEntries).entries()) {
-        if (index > 0 && index % sliceEntries === 0) await setImmediate()
-        pending.push(recordOf(entry))
-      }
-    }
-    if (pending.length === 0) return false
+    if (pending.requests.length === 0) pending = await nextBatch()
+    const { length } = pending.requests
+    if (length === 0) return false
     try {
-      await delivery.recordRequests({ requests: pending })
-      counts.inc({ outcome: 'stored' }, pending.length)
+      await delivery.recordRequests(pending)
+      counts.inc({ outcome: 'stored' }, length)
     } catch (error) {
       if (!(error instanceof Failure && refusals.has(error.reason))) throw error
-      log.error({ err: error, count: pending.length }, 'API log refused')
-      counts.inc({ outcome: 'refused' }, pending.length)
+      log.error({ err: error, count: length }, 'API log refused')
+      counts.inc({ outcome: 'refused' }, length)
     }
-    pending = []
+    pending = noBatch
     return entries.size() >= batchEntries
   }
 
@@ -110,9 +84,12 @@ export function startApiLog({
     async close() {
       await loop.close()
       try {
-        while (entries.size() + pending.length > 0) await send()
+        while (entries.size() + pending.requests.length > 0) await send()
       } catch (error) {
-        log.warn({ err: error, count: entries.size() + pending.length }, 'API log not sent')
+        log.warn(
+          { err: error, count: entries.size() + pending.requests.length },
+          'API log not sent',
+        )
       }
     },
   }
@@ -143,36 +120,10 @@ function createQueue(onDrop: (count: number) => void) {
   }
 }
 
+/** A parsed body takes about twice its text, and up to 20 times if it is made of empty objects. */
+const parsedWeight = 4
+
 /** About the memory that an entry keeps. */
-function sizeOf({ response = '', bodyBytes }: Entry): number {
-  return response.length + bodyBytes
-}
-
-function maskedRequest(entry: Entry, masks: RouteMasks) {
-  const { status, field, idempotencyKey = '', reason = '' } = entry
-  const response = parsed(entry.response)
-  return {
-    entryId: entry.entryId,
-    projectId: entry.projectId,
-    merchantId: entry.merchantId ?? '',
-    requestId: entry.requestId,
-    route: entry.route,
-    status,
-    errorCode: reason,
-    durationMs: Math.round(entry.durationMs),
-    clientLeft: entry.clientLeft,
-    idempotencyKey: loggedId(idempotencyKey) ?? '',
-    query: keptJson(masks.query(entry.query)),
-    requestBody: entry.body === undefined ? '' : keptJson(masks.body(entry.body)),
-    responseBody: response === undefined ? '' : keptJson(masks.response(status, response, field)),
-  }
-}
-
-function parsed(text: string | undefined): unknown {
-  if (text === undefined || text.length > maxResponse) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+function sizeOf({ response = '', requestBytes }: Entry): number {
+  return response.length + parsedWeight * requestBytes
 }

@@ -20,7 +20,7 @@ export type FinishedRequest = {
   query: unknown
   /** The fields of the JSON or of the form, where they could be read. */
   body: unknown
-  /** Bytes that the body came in. */
-  bodyBytes: number
+  /** Bytes of what is kept of the request: its target, and its body as far as it was read. */
+  requestBytes: number
   response: string | undefined
 }

@@ -1,4 +1,4 @@
-// Masks JSON by its schema for the API log: a value is kept only where its schema says that it tells nothing about a person and is no secret.
+// Masks JSON by its schema for the API log: a value is kept only where its schema marks it as neither personal nor secret.
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { loggedId } from '#core/text/logged-id.ts'
@@ -64,7 +64,7 @@ function maskOfList(mask: Mask): Mask {
 
 function maskOfFields(properties: Record<string, Node>): Mask {
   const masks = new Map(Object.entries(properties).map(([name, node]) => [name, maskOfNode(node)]))
-  // An object of the client's own: even the names of its fields may tell something.
+  // An object of the client's own: even the names of its fields may be personal.
   if (masks.size === 0) return describe
   return (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return describe(value)

@@ -1,4 +1,4 @@
-// Assembles the edge: server options, the body parser, hooks, routes, refusals.
+// Assembles the HTTP server of the gateway: options, body parsers, hooks, routes, error handlers.
 import fastifyMultipart from '@fastify/multipart'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { Failure } from '#core/errors/errors.ts'
@@ -44,10 +44,10 @@ const openPaths: OpenPaths = [
   ...pagePaths,
   ...documentPaths,
 ]
-// As long as headers may be: the page of an unknown token is the page's to answer.
+// As long as headers may be, so that the router passes any token on: the page answers for an unknown one.
 const maxParamLength = maxHeaderBytes
 const pageCallsPerS = 5
-// Less than the process has for stopping: answers that take longer are cut off.
+// Less than the shutdown timeout of the process: responses that take longer are cut off.
 const stopGraceMs = 7_000
 /** An app that does not listen yet. `makeDocuments` makes the API documents ahead of the first request for them. */
 export type Gateway = {
@@ -78,7 +78,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     logger: false,
     bodyLimit: bodyLimits.bytes,
     forceCloseConnections: 'idle',
-    // A request that comes while we close is answered like any other, and its connection closed.
+    // A request that arrives during the shutdown is answered like any other, and then its connection is closed.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength },
@@ -135,17 +135,17 @@ function isTooMuch({ routeOptions, raw }: FastifyRequest, inFlight: InFlight): b
   return !healthPaths.has(routeOptions.url ?? '') && !inFlight.startWork(raw)
 }
 
-/** What is answered during a stop ends its connection, or a client's idle one would hold the process up. */
+/** Closes each connection after its response during a shutdown: the process would wait for the idle connections of clients. */
 function closeConnectionsOnStop(app: FastifyInstance, drain: () => void, graceMs: number): void {
   app.addHook('preClose', (done) => {
     drain()
-    // Node stops watching for slow clients once it closes: one of them would keep it from ending.
+    // Once the server closes, Node no longer times slow clients out: one of them would keep the process from ending.
     setTimeout(() => app.server.closeAllConnections(), graceMs).unref()
     done()
   })
 }
 
-/** Step 1, and what HTTP itself demands. */
+/** Step 1 (path and method), and the rules of RFC 9112 for `Host`. */
 function refusalAtStart(request: FastifyRequest, table: RouteTable): Failure | undefined {
   if (request.is404) {
     const allow = table.allowed(pathOf(request.url))
@@ -160,7 +160,7 @@ function refusalAtStart(request: FastifyRequest, table: RouteTable): Failure | u
   return undefined
 }
 
-/** Node keeps the first of several Host headers and says nothing; a proxy may have kept another. */
+/** Node silently keeps the first of several Host headers; a proxy may have kept another one. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -170,12 +170,12 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count
 }
 
-/** Outside production every page says that no real money moves. */
+/** What all pages show: outside production, that no real money moves. */
 function siteOf({ environment }: GatewayOptions['settings']): Site {
   return { isSandbox: environment !== 'production' }
 }
 
-/** The payers' pages. Their RPCs have the request id too. */
+/** Registers the payers' pages. Their RPCs carry the request id, as those of API routes do. */
 async function servePages(
   app: FastifyInstance,
   { checkout, receipts, pageKeys, changes, brands }: PageServices,
@@ -212,7 +212,7 @@ async function registerRoutes(
   const add = (scope: FastifyInstance, row: RouteRow) =>
     scope.route({ method: row.method, url: row.path, config: { row }, handler: handlerOf(row) })
   for (const row of routeRows) if (row.form === undefined) add(app, row)
-  // The parser of forms brings hooks of its own; only the routes that take one pay for them.
+  // The parser of forms adds hooks of its own, so it is registered only for the routes that take a form.
   await app.register(async (scope) => {
     await scope.register(fastifyMultipart, formParser)
     for (const row of routeRows) if (row.form !== undefined) add(scope, row)

@@ -1,4 +1,4 @@
-// Answers what never reaches a route (malformed requests, time-outs, expectations), in the same JSON.
+// Answers requests that never reach the router (malformed ones, time-outs, `Expect`, `CONNECT`), in the JSON of the API.
 import {
   type IncomingMessage,
   type RequestListener,
@@ -9,7 +9,6 @@ import {
 import type { Socket } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import { Failure, type Reason } from '#core/errors/errors.ts'
-import { randomId } from '#core/identity/id.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { EdgeSettings } from '../options.ts'
 import type { ClientIpReader } from './client-ip.ts'
@@ -93,18 +92,11 @@ function refuseOn(
 }
 
 const requestTimeout = 'ERR_HTTP_REQUEST_TIMEOUT'
-const unread = {
-  body: undefined,
-  projectId: undefined,
-  reason: undefined,
-  warning: undefined,
-  rateLimit: undefined,
-}
 
 /** `rawPacket` is the buffer that the parser was reading, as far as `bytesParsed`. */
 type ConnectionError = Error & { code?: string; rawPacket?: unknown; bytesParsed?: number }
 
-/** The answer that the connection waits for: headers have been read, of a body perhaps a part. */
+/** The response that the connection waits for: Node has read the headers of its request, and perhaps a part of the body. */
 function pendingOn(socket: Socket): ServerResponse | undefined {
   const { _httpMessage: response } = socket as { _httpMessage?: ServerResponse }
   return response
@@ -114,7 +106,7 @@ function hasAnswered(socket: Socket): boolean {
   return pendingOn(socket)?.headersSent === true
 }
 
-/** What the refusal is made for: the request whose headers were read, else the little that is known. */
+/** The request that is refused: the one whose headers were read, else one of which only the connection is known. */
 function refusedOn(
   socket: Socket,
   error: ConnectionError,
@@ -122,8 +114,7 @@ function refusedOn(
 ): RefusedRequest {
   const raw = pendingOn(socket)?.req
   if (raw !== undefined) return refusedRequest(raw, readClientIp)
-  const clientIp = readClientIp({ socket, headers: {} })
-  const edge: EdgeRequest = { ...unread, requestId: randomId(), clientIp }
+  const edge = startEdgeRequest({ socket, headers: {} }, readClientIp)
   return { edge, query: {}, method: '', path: pathOf(unknownMethodTarget(error) ?? '') }
 }
 
@@ -188,7 +179,7 @@ function refusedRequest(raw: IncomingMessage, readClientIp: ClientIpReader): Ref
   return { edge, query: queryOf(raw), method, path: pathOf(url) }
 }
 
-/** Step 1 for what the router never sees. */
+/** Step 1, the check of path and method, for requests that the router does not see. */
 function startRefusal(table: RouteTable, method: string, path: string): Failure | undefined {
   const allow = table.allowed(path)
   if (allow === undefined) return refusal('ENDPOINT_NOT_FOUND')
@@ -211,7 +202,7 @@ function note(
   requests.sample(kind, { requestId, status, reason }, 'request refused')
 }
 
-// Time for the answer to arrive before a client that never hangs up is cut off.
+// After the response, the connection of a client that does not close it is destroyed after this time.
 const lingerMs = 1_000
 
 /** Writes a whole response on a bare connection and closes it, also when the other side keeps its end open. */

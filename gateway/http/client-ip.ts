@@ -50,8 +50,8 @@ export function clientIpReader(trustedProxies: readonly string[]): ClientIpReade
     if (!isTrusted(socketAddress)) {
       return { request_ip: socketAddress, socket_remote_address: socketAddress }
     }
-    const forwarded = headerText(request.headers['x-forwarded-for'])
-    const cloudflare = headerText(request.headers['cf-connecting-ip'])
+    const forwarded = textOf(request.headers['x-forwarded-for'])
+    const cloudflare = textOf(request.headers['cf-connecting-ip'])
     return {
       request_ip: forwardedClient(forwarded, socketAddress, isTrusted),
       socket_remote_address: socketAddress,
@@ -81,6 +81,7 @@ function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address
 }
 
-function headerText(value: string | string[] | undefined): string {
+/** The text of a header; values of one that was sent several times are joined with commas, as RFC 9110 says. */
+export function textOf(value: string | string[] | undefined): string {
   return Array.isArray(value) ? value.join(', ') : (value ?? '')
 }

@@ -6,7 +6,7 @@ const closingMs = 8_000
 
 /**
  * The part of the process that closes the public port. From the start of the shutdown each connection is closed after the
- * answers to its requests. New connections are accepted for another `drainMs`, until load balancers have noticed.
+ * responses to its requests. New connections are accepted for another `drainMs`, until load balancers have removed the process.
  */
 export function drainedPort(
   { app, drain }: { app: FastifyInstance; drain: () => void },

@@ -7,7 +7,7 @@ import type { RateLimitHeaders } from '../access/rate-limit.ts'
 import type { JsonBody } from './body/json-body.ts'
 import type { ClientIpReader, ObservedClientIp } from './client-ip.ts'
 
-/** Facts of one request, gathered step by step. */
+/** The state of one request. The steps that handle it fill it in. */
 export type EdgeRequest = {
   /** The client's `PW-request-id` when that is a UUID, else one of ours. */
   requestId: string
@@ -18,19 +18,22 @@ export type EdgeRequest = {
   projectId: string | undefined
   /** Set once the API key was accepted. */
   merchantId?: string
-  /** The texts of a form. */
+  /** The text fields of a form. */
   form?: Record<string, string>
   /** Why it was refused. */
   reason: Reason | undefined
-  /** What the refusal is about, where it names a field. */
+  /** The field that the refusal names, if it names one. */
   field?: string | undefined
-  /** The body of the answer, where it is a text. */
+  /** The body of the response, if it is text. */
   answer?: string
   /** Value of `PW-Warning`: the fields of the body that the route does not know. */
   warning: string | undefined
   /** Set once a limit counted the request. */
   rateLimit: RateLimitHeaders | undefined
-  /** When the answer began, by the clock of `performance`, if it is a stream: how long it lasts is no delay. */
+  /**
+   * When the response began, by the clock of `performance`, if it is an event stream. The measured duration ends here: how long
+   * the client stays connected is not latency.
+   */
   streamedMs?: number
   /** Absent while traces are off. */
   span?: Span | undefined
@@ -42,9 +45,9 @@ declare module 'fastify' {
   }
 }
 
-/** The facts at the start of a request. */
+/** Makes the state of a request that has just arrived. */
 export function startEdgeRequest(
-  raw: IncomingMessage,
+  raw: Pick<IncomingMessage, 'headers' | 'socket'>,
   readClientIp: ClientIpReader,
   span?: Span,
 ): EdgeRequest {
@@ -61,7 +64,7 @@ export function startEdgeRequest(
   }
 }
 
-/** Headers of the answer, refusal or not, that say what was noted about the request. */
+/** The warning and rate-limit headers of a response, whether it is a success or a refusal. */
 export function notedHeaders({ warning, rateLimit }: EdgeRequest): Record<string, string> {
   return {
     ...(warning !== undefined && { 'pw-warning': warning }),

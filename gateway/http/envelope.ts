@@ -3,7 +3,7 @@ import { Failure, isPublicReason, type Reason, reasons } from '#core/errors/erro
 import { formatIso } from '#core/text/time.ts'
 import type { ObservedClientIp } from './client-ip.ts'
 
-/** The facts of the request that an answer has. */
+/** Which facts of the request a response contains. */
 type Facts = { requestId: boolean; timestamp: boolean; clientIp: boolean }
 
 type EnvelopeForm = {
@@ -80,7 +80,7 @@ export type ErrorRendering = {
 }
 
 /**
- * The body of a refusal. The message about trouble of our own is fixed: what another process wrote into it stays inside.
+ * The body of a refusal. The message of a 5xx is the fixed text of its reason: an internal message never reaches a client.
  */
 export function errorBody(
   facts: EnvelopeFacts,
@@ -92,7 +92,7 @@ export function errorBody(
   const { field, missing, lookup_type } = failure.details
   const listsMissing = form.listsMissing === 'always' || facts.method === 'GET'
   const errorCode = shown.errorCode ? failure.reason : undefined
-  // A look-up that found none or several has its code here, beside what was looked up, and nowhere else.
+  // The contract puts the code of a look-up that found none or several into `data`, beside what was looked up, not on top.
   const data = lookup_type === undefined ? undefined : { errorCode, details: { lookup_type } }
   return JSON.stringify({
     status: 'error',
@@ -116,21 +116,21 @@ export function lateRequest(): Failure {
   })
 }
 
-/** The HTTP status of a refusal. A slow client gets 408, since 504 would blame us; the code is the same TIMEOUT. */
+/** The HTTP status of a refusal. A client that sent its request too slowly gets 408 and not 504; the code is TIMEOUT in both. */
 export function statusOf({ reason, details }: Failure): number {
   return reason === 'TIMEOUT' && details['by'] === 'client'
     ? reasons.TIMEOUT.httpOfSlowClient
     : reasons[reason].http
 }
 
-/** A refusal that says no more than its meaning. */
+/** A refusal whose message is the meaning of its reason. */
 export function refusal(reason: Reason, details: Record<string, string> = {}): Failure {
   return new Failure(reason, reasons[reason].meaning, { details })
 }
 
 /**
- * Throws a refusal of a service with the texts of the API: its own where it names a field, whose path begins with
- * `prefix` in the JSON, else the meaning of the reason.
+ * Throws the refusal of a service with a message for clients of the API: the service's own if it names a field, with `prefix`
+ * before the field's path, as the field stands in the JSON; else the meaning of the reason.
  */
 export function toPublicError(prefix = ''): (error: unknown) => never {
   return (error) => {
@@ -150,7 +150,7 @@ const frameworkReasons: Readonly<Record<string, Reason>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'INVALID_JSON',
   FST_ERR_BAD_URL: 'ENDPOINT_NOT_FOUND',
   FST_ERR_MAX_PARAM_LENGTH: 'ENDPOINT_NOT_FOUND',
-  // The client went away in the middle of the body.
+  // The client disconnected before it had sent the whole body.
   ECONNRESET: 'INVALID_JSON',
 }
 

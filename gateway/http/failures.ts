@@ -1,4 +1,4 @@
-// Turns a thrown error into the answer of the route group that threw it.
+// Renders thrown errors as responses, in the form of the envelope of their route.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Failure, type Reason, reasons } from '#core/errors/errors.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
@@ -11,7 +11,7 @@ import { noticeHeaders } from './version-notice.ts'
 /** A refusal ready to be written. */
 export type Refusal = { code: number; headers: Record<string, string>; body: string }
 
-/** What a refusal is made for. */
+/** The request that a refusal is for. */
 export type RefusedRequest = Pick<FastifyRequest, 'edge' | 'query' | 'method'> & { path: string }
 
 /** Finds routes by path and method. */
@@ -25,7 +25,7 @@ export type RouteTable = {
 /** Paths without a row, each with what `Allow` says of it. */
 export type OpenPaths = ReadonlyArray<{ pattern: RegExp; allow: string }>
 
-/** Makes the table of all routes and of what is served beside them. */
+/** Makes the table of all routes and of the paths without a row (pages, documents, health). */
 export function routeTable(rows: readonly RouteRow[], open: OpenPaths): RouteTable {
   const byPath = new Map<string, RouteRow[]>()
   for (const row of rows) byPath.set(row.path, [...(byPath.get(row.path) ?? []), row])
@@ -42,7 +42,7 @@ export function routeTable(rows: readonly RouteRow[], open: OpenPaths): RouteTab
   }
 }
 
-/** The path of a request target, in either of the forms that clients send. */
+/** The path of a request target, in origin form (`/path`) or absolute form (`http://host/path`). */
 export function pathOf(target: string): string {
   const path = target.startsWith('/') ? target : target.replace(/^[a-z]+:\/\/[^/?]*/i, '')
   const end = path.search(/[?#]/)

@@ -6,8 +6,9 @@ import { isUuid } from '#core/identity/id.ts'
 import { isCountry } from '#core/text/country.ts'
 import { parseDateTime } from '#core/text/time.ts'
 import { acceptsJson } from './body/media-type.ts'
+import { textOf } from './client-ip.ts'
 
-/** What a route wants beside the common headers. */
+/** What a route requires of headers beside those that every route requires. */
 export type HeaderNeeds = {
   requestIdRequired?: boolean
   /** `Accept`, when given, must include JSON. */
@@ -17,7 +18,7 @@ export type HeaderNeeds = {
 
 /** What the later steps need of the headers. */
 export type EdgeHeaders = {
-  /** As sent, empty when absent; the next step judges it. */
+  /** As sent, empty when absent; step 4 checks it. */
   subscriptionKey: string
   originCountry: string
   /** The address that the client claims. */
@@ -47,8 +48,8 @@ export function headerCheck(toleranceS: number, now: () => number = Date.now): H
     if (!userAgentPattern.test(headers['user-agent'] ?? '')) bad.push('User-Agent')
     if (!isRequestId(headers['pw-request-id'], needs)) bad.push('PW-request-id')
     if (needs.acceptsJson === true && !acceptsJson(headers.accept ?? '*/*')) bad.push('Accept')
-    const isKeyed = headers['idempotency-key'] !== undefined
-    if (needs.idempotencyKey === 'required' || (needs.idempotencyKey === 'optional' && isKeyed)) {
+    const hasKey = headers['idempotency-key'] !== undefined
+    if (needs.idempotencyKey === 'required' || (needs.idempotencyKey === 'optional' && hasKey)) {
       checkIdempotencyKey(found.idempotencyKey, needs.idempotencyKey, bad)
     }
     if (bad.length > 0) {
@@ -89,7 +90,7 @@ function isDate(text: string, toleranceS: number, now: () => number): boolean {
 }
 
 function isClaimedIp(text: string): boolean {
-  // A zone ("fe80::1%eth0") means something on the client's own machine alone.
+  // A zone ("fe80::1%eth0") has a meaning only on the client's own machine.
   return text.length >= 8 && text.length <= 16 && isIP(text) !== 0 && !text.includes('%')
 }
 
@@ -109,8 +110,4 @@ function checkIdempotencyKey(
     })
   }
   if (!visibleAscii.test(key)) bad.push('Idempotency-Key')
-}
-
-function textOf(value: string | string[] | undefined): string {
-  return Array.isArray(value) ? value.join(', ') : (value ?? '')
 }

@@ -12,7 +12,7 @@ export type InFlightLimits = {
   open: number
 }
 
-/** The limits of a process. A request in process takes about 11 KiB, a waiting one 2 KiB. */
+/** The limits of a process. A request that is being processed takes about 11 KiB of memory, a waiting one 2 KiB. */
 const inFlightLimits: InFlightLimits = { perConnection: 16, working: 4_096, open: 8_192 }
 
 /**
@@ -27,11 +27,13 @@ type Exchange = {
   response: ServerResponse
   handle: RequestListener
   connection: Connection
+  /** It counts against `working`. */
   isWork: boolean
   /** The answer has been made. */
   isAnswered: boolean
   /** The answer was sent, or the connection is closed. */
   isClosed: boolean
+  /** Its connection was refused before the whole request had arrived. */
   isRefused: boolean
   onEnd: ((ending: Ending) => void) | undefined
 }
@@ -45,7 +47,7 @@ type Connection = {
   /** No further request is dispatched. */
   isEnding: boolean
   /** Runs when all requests that arrived whole have been answered. */
-  afterwards: (() => void) | undefined
+  onAllAnswered: (() => void) | undefined
 }
 
 const exchangeKey = Symbol('exchange')
@@ -73,12 +75,15 @@ export type InFlight = {
 }
 
 /** The state of one server. */
-type Held = {
+type State = {
   limits: InFlightLimits
   onShed: () => void
   connections: Map<Socket, Connection>
+  /** Requests that arrived and whose responses are not sent. */
   open: number
+  /** Requests that a handler is processing. */
   working: number
+  /** Requests that arrived and have not ended: a handler may still work for a client that has disconnected. */
   pendingCalls: number
   isDraining: boolean
 }
@@ -89,60 +94,60 @@ export function createInFlight(
   onShed: () => void = () => {},
 ): InFlight {
   const counts = { open: 0, working: 0, pendingCalls: 0 }
-  const held: Held = { limits, onShed, connections: new Map(), ...counts, isDraining: false }
+  const state: State = { limits, onShed, connections: new Map(), ...counts, isDraining: false }
   return {
     listener: (handle) => (request, response) => {
-      const connection = connectionOf(held, request.socket)
+      const connection = connectionOf(state, request.socket)
       const exchange = newExchange(request, response, handle, connection)
       ;(request as WithExchange)[exchangeKey] = exchange
-      arrive(held, exchange)
+      receive(state, exchange)
     },
     startWork(request) {
       const exchange = exchangeOf(request)
       if (exchange === undefined || exchange.isWork) return true
-      if (held.working >= limits.working) return false
+      if (state.working >= limits.working) return false
       exchange.isWork = true
-      held.working += 1
+      state.working += 1
       return true
     },
     answered(request) {
       const exchange = exchangeOf(request)
       if (exchange === undefined || exchange.isAnswered) return
       exchange.isAnswered = true
-      if (exchange.isWork) held.working -= 1
-      endIfOver(held, exchange)
+      if (exchange.isWork) state.working -= 1
+      endIfDone(state, exchange)
     },
     onEnd(request, then) {
       const exchange = exchangeOf(request)
       if (exchange !== undefined) exchange.onEnd = then
     },
     whenAnswered(socket, then) {
-      const connection = held.connections.get(socket)
+      const connection = state.connections.get(socket)
       if (connection === undefined) then(false)
       // Only the first problem of a connection counts.
-      if (connection === undefined || connection.afterwards !== undefined) return
+      if (connection === undefined || connection.onAllAnswered !== undefined) return
       const { isPaused } = connection
-      connection.afterwards = () => then(isPaused)
+      connection.onAllAnswered = () => then(isPaused)
       pause(connection)
-      advance(held, connection)
+      dispatchWaiting(state, connection)
     },
     drain() {
-      held.isDraining = true
-      for (const { open } of held.connections.values()) {
+      state.isDraining = true
+      for (const { open } of state.connections.values()) {
         const last = open.at(-1)
-        if (last !== undefined) endWith(held, last)
+        if (last !== undefined) closeAfter(state, last)
       }
     },
-    count: () => held.pendingCalls,
+    count: () => state.pendingCalls,
   }
 }
 
-function connectionOf(held: Held, socket: Socket): Connection {
-  const known = held.connections.get(socket)
+function connectionOf(state: State, socket: Socket): Connection {
+  const known = state.connections.get(socket)
   if (known !== undefined) return known
   const connection = newConnection(socket)
-  held.connections.set(socket, connection)
-  socket.once('close', () => leave(held, connection))
+  state.connections.set(socket, connection)
+  socket.once('close', () => onSocketClosed(state, connection))
   // Reading the body of a request resumes the whole connection.
   socket.on('resume', () => {
     if (connection.isPaused) socket.pause()
@@ -150,91 +155,91 @@ function connectionOf(held: Held, socket: Socket): Connection {
   return connection
 }
 
-function arrive(held: Held, exchange: Exchange): void {
+function receive(state: State, exchange: Exchange): void {
   const { connection } = exchange
   const { open, waiting, socket } = connection
   if (connection.isEnding) return
-  if (held.open >= held.limits.open && open.length > 0) {
-    held.onShed()
+  if (state.open >= state.limits.open && open.length > 0) {
+    state.onShed()
     socket.destroy()
     return
   }
-  held.open += 1
-  held.pendingCalls += 1
-  if (waiting.length === 0 && open.length < held.limits.perConnection) {
-    dispatch(held, exchange)
+  state.open += 1
+  state.pendingCalls += 1
+  if (waiting.length === 0 && open.length < state.limits.perConnection) {
+    dispatch(state, exchange)
     return
   }
   waiting.push(exchange)
   pause(connection)
 }
 
-function dispatch(held: Held, exchange: Exchange): void {
+function dispatch(state: State, exchange: Exchange): void {
   const { connection, request, response, handle } = exchange
   connection.open.push(exchange)
-  response.once('close', () => close(held, exchange))
-  if (held.isDraining) endWith(held, exchange)
+  response.once('close', () => onResponseClosed(state, exchange))
+  if (state.isDraining) closeAfter(state, exchange)
   handle(request, response)
 }
 
 /** Closes the connection after the answer to this request. */
-function endWith(held: Held, { connection, response }: Exchange): void {
+function closeAfter(state: State, { connection, response }: Exchange): void {
   if (response.headersSent) return
   response.shouldKeepAlive = false
   connection.isEnding = true
-  dropWaiting(held, connection)
+  dropWaiting(state, connection)
 }
 
-function dropWaiting(held: Held, connection: Connection): void {
-  held.open -= connection.waiting.length
-  held.pendingCalls -= connection.waiting.length
+function dropWaiting(state: State, connection: Connection): void {
+  state.open -= connection.waiting.length
+  state.pendingCalls -= connection.waiting.length
   connection.waiting = []
 }
 
 /** The answer was sent, or the connection is closed. */
-function close(held: Held, exchange: Exchange): void {
+function onResponseClosed(state: State, exchange: Exchange): void {
   if (exchange.isClosed) return
   exchange.isClosed = true
-  held.open -= 1
+  state.open -= 1
   const { open } = exchange.connection
   open.splice(open.indexOf(exchange), 1)
-  endIfOver(held, exchange)
-  advance(held, exchange.connection)
+  endIfDone(state, exchange)
+  dispatchWaiting(state, exchange.connection)
 }
 
-function endIfOver(held: Held, exchange: Exchange): void {
+function endIfDone(state: State, exchange: Exchange): void {
   if (!exchange.isAnswered || !exchange.isClosed) return
-  held.pendingCalls -= 1
+  state.pendingCalls -= 1
   exchange.onEnd?.(endingOf(exchange))
 }
 
 /** Dispatches waiting requests, and resumes the connection when none is left. */
-function advance(held: Held, connection: Connection): void {
+function dispatchWaiting(state: State, connection: Connection): void {
   const { open } = connection
-  while (connection.waiting.length > 0 && open.length < held.limits.perConnection) {
-    dispatch(held, connection.waiting.shift() as Exchange)
+  while (connection.waiting.length > 0 && open.length < state.limits.perConnection) {
+    dispatch(state, connection.waiting.shift() as Exchange)
   }
   if (connection.waiting.length > 0) return
-  const { afterwards } = connection
-  if (afterwards === undefined) {
-    if (open.length < held.limits.perConnection) resume(connection)
+  const { onAllAnswered } = connection
+  if (onAllAnswered === undefined) {
+    if (open.length < state.limits.perConnection) resume(connection)
     return
   }
   if (open.some(({ request }) => request.complete)) return
   for (const exchange of open) exchange.isRefused = true
-  connection.afterwards = undefined
+  connection.onAllAnswered = undefined
   connection.isEnding = true
   resume(connection)
-  afterwards()
+  onAllAnswered()
 }
 
 /** The connection is closed: its answers cannot be sent any more. */
-function leave(held: Held, connection: Connection): void {
-  held.connections.delete(connection.socket)
+function onSocketClosed(state: State, connection: Connection): void {
+  state.connections.delete(connection.socket)
   connection.isEnding = true
-  connection.afterwards = undefined
-  dropWaiting(held, connection)
-  for (const exchange of connection.open.slice()) close(held, exchange)
+  connection.onAllAnswered = undefined
+  dropWaiting(state, connection)
+  for (const exchange of connection.open.slice()) onResponseClosed(state, exchange)
 }
 
 /** Whether the connection of a request was refused before the whole request had arrived. */
@@ -262,7 +267,7 @@ function endingOf({ isRefused, response }: Exchange): Ending {
 }
 
 function newConnection(socket: Socket): Connection {
-  const states = { isPaused: false, isEnding: false, afterwards: undefined }
+  const states = { isPaused: false, isEnding: false, onAllAnswered: undefined }
   return { socket, open: [], waiting: [], ...states }
 }
 

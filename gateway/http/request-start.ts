@@ -1,4 +1,5 @@
-// Collects the first facts of a request, and counts and logs it when it has ended: floods of refused requests are sampled.
+// Starts the state and span of a request, and counts and logs it when it has ended. Logs of refused requests are sampled, so
+// that a flood of them does not fill the disk.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LogFields, Logger } from '#platform/telemetry/log.ts'
 import { endHttpServerSpan, httpServerSpan } from '#platform/telemetry/spans.ts'
@@ -43,14 +44,14 @@ export function requestStart(options: RequestStartOptions) {
       // A refused connection has been counted and logged already.
       const endMs = request.edge.streamedMs ?? performance.now()
       if (ending === 'refused') return
-      note(options, request, reply, ending, endMs - beginMs)
+      countAndLog(options, request, reply, ending, endMs - beginMs)
       addToApiLog(options, request, reply, ending, endMs - beginMs)
     })
     void reply.headers({ ...common, 'pw-request-id': request.edge.requestId })
   }
 }
 
-function note(
+function countAndLog(
   { metrics, requests }: RequestStartOptions,
   request: FastifyRequest,
   { statusCode: status }: FastifyReply,
@@ -74,7 +75,7 @@ function note(
   requests.sample(kind, line, 'request')
 }
 
-/** Requests that were refused before their project was known are in its log too, while the cache knows their key. */
+/** A request that was refused before its project was looked up is logged too, if the cache has its subscription key. */
 function addToApiLog(
   { apiLog, access }: RequestStartOptions,
   request: FastifyRequest,
@@ -87,7 +88,7 @@ function addToApiLog(
   const { edge, headers } = request
   const projectId = edge.projectId ?? access.acceptedProject(headers['pw-subscription-key'])
   if (projectId === undefined) return
-  const { 'idempotency-key': idempotencyKey, 'content-length': length } = headers
+  const { 'idempotency-key': idempotencyKey } = headers
   apiLog.add({
     route: `${row.method} ${row.path}`,
     projectId,
@@ -101,23 +102,28 @@ function addToApiLog(
     idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
     query: request.query,
     body: edge.body?.fields ?? edge.form,
-    bodyBytes: length === undefined ? 0 : Number(length),
+    // Not what the client claims: a large Content-Length would push all other requests out of the log.
+    requestBytes: request.url.length + (edge.body?.bytes ?? charactersOf(edge.form)),
     response: edge.answer,
   })
 }
 
-/** A path of ours with its parameters unfilled, or a fixed word. */
+function charactersOf(texts: Record<string, string> = {}): number {
+  return Object.entries(texts).reduce((sum, [name, text]) => sum + name.length + text.length, 0)
+}
+
+/** The route pattern, such as `/pay/:token`, or `unknown`: metrics and logs never have a path that a client chose. */
 function routeOf(request: FastifyRequest): string {
   return request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown')
 }
 
-/** The request log of the edge. */
+/** The log of requests. */
 export type RequestLog = {
   /** One line. */
   each(fields: LogFields, message: string): void
   /**
-   * Logs the first request of a kind at once, then at most one line a second with the count of those left out. Kinds are
-   * reasons and routes: each takes memory.
+   * Logs the first request of a kind at once, then at most one line a second with the count of those left out. A kind is a
+   * reason or a route, never text of a client: each kind takes memory.
    */
   sample(kind: string, fields: LogFields, message: string): void
   /** Logs what was left out since the last line of each kind. */
@@ -141,7 +147,7 @@ export function requestLog(log: Logger): RequestLog {
       kinds.delete(name)
       return false
     }
-    // The line itself is one of them.
+    // `leftOut` includes the request of this line.
     const more = leftOut > 1 ? { leftOut: leftOut - 1 } : {}
     log.info({ ...last.fields, ...more }, last.message)
     kind.leftOut = 0
@@ -149,9 +155,9 @@ export function requestLog(log: Logger): RequestLog {
     return true
   }
 
-  function wait(name: string, kind: Kind): void {
+  function reportLater(name: string, kind: Kind): void {
     kind.timer = setTimeout(() => {
-      if (report(name, kind)) wait(name, kind)
+      if (report(name, kind)) reportLater(name, kind)
     }, everyMs).unref()
   }
 
@@ -167,7 +173,7 @@ export function requestLog(log: Logger): RequestLog {
       log.info(fields, message)
       const first: Kind = { leftOut: 0, last: undefined, timer: undefined }
       kinds.set(name, first)
-      wait(name, first)
+      reportLater(name, first)
     },
     flush() {
       for (const [name, kind] of kinds) {

@@ -43,20 +43,20 @@ export type Call = {
 type Credential<Q, B> =
   /** The merchant's key out of the query or body. */
   | { kind: 'api_key'; of: (input: Input<Q, B>) => string }
-  /** A session token, plain or sealed: the operation has it proved by the service that it calls first. */
+  /** A session token, plain or sealed. The service that the operation calls first verifies it. */
   | { kind: 'session' }
   | { kind: 'none' }
 
 /** What a route takes as a form: its text fields are its body. */
 type FormSpec<B> = FormNames & {
   check: Check<B>
-  /** Makes what the files are passed on to while they arrive. */
-  open: (services: EdgeServices, whose: { projectId: string; requestId: string }) => ArtefactUpload
+  /** Opens the upload that files are streamed to while they arrive. */
+  open: (services: EdgeServices, caller: { projectId: string; requestId: string }) => ArtefactUpload
 }
 
 type FilledForm = { fields: Record<string, string>; upload: ArtefactUpload }
 
-/** A route as its file writes it: `Q` and `B` are its query and body, `T` what its operation takes. */
+/** A route as its file defines it: `Q` and `B` are the types of its query and body, `T` what its operation takes. */
 export type RouteSpec<Q, B, T> = HeaderNeeds & {
   method: 'GET' | 'POST'
   path: string
@@ -65,7 +65,7 @@ export type RouteSpec<Q, B, T> = HeaderNeeds & {
   /** Shows `observed_client_ip` only with `diagnostics=true`, and never in production. */
   clientIpOnRequest?: boolean
   needsAccountAccess?: boolean
-  /** Has the time of a bill payment: the operation waits for a biller. */
+  /** The operation waits for a biller, so the request has the deadline of a bill payment. */
   waitsForBiller?: true
   query: QueryCheck<Q>
   body?: Check<B>
@@ -79,10 +79,10 @@ export type RouteSpec<Q, B, T> = HeaderNeeds & {
   operate: (request: T, call: Call) => Promise<Answer>
 }
 
-/** A route with its types closed over. */
+/** A route of any types, so that routes can stand in one list. */
 export type RouteRow = RouteSpec<unknown, unknown, unknown>
 
-/** Makes a row of a spec; its types have met in the spec already. */
+/** Makes a row of a spec. The cast is safe: the compiler has checked `Q`, `B` and `T` against each other in the spec. */
 export function route<Q, B, T>(spec: RouteSpec<Q, B, T>): RouteRow {
   return spec as unknown as RouteRow
 }
@@ -110,7 +110,7 @@ export function routeRunner(
 
   async function run(row: RouteRow, request: FastifyRequest): Promise<Answer> {
     const { edge, headers } = request
-    // 1 and 2, the route and a body of JSON, are behind us; a body of nothing is not.
+    // Step 1 (route) and step 2 (JSON body) have run. The parsers do not run for a request without a body, so it is refused here.
     if (row.body !== undefined && edge.body === undefined && !isForm(request)) {
       throw new Failure('INVALID_JSON', 'The body must be a JSON object.')
     }
@@ -123,13 +123,13 @@ export function routeRunner(
     if (row.needsAccountAccess === true && !accountAccess) {
       throw refusal('PW_ACCOUNT_ACCESS_REQUIRED')
     }
-    const asker = { ...checked, projectId }
+    const caller = { ...checked, projectId }
     const form = isForm(request) ? row.form : undefined
-    if (form === undefined) return await answer(row, request, asker, undefined)
+    if (form === undefined) return await answer(row, request, caller, undefined)
     const upload = form.open(services, { projectId, requestId: edge.requestId })
     try {
       const fields = await readForm(request, form, upload)
-      return await answer(row, request, asker, { fields, upload })
+      return await answer(row, request, caller, { fields, upload })
     } finally {
       upload.close()
     }
@@ -187,7 +187,10 @@ function scopeOf(row: RouteRow, request: FastifyRequest, settings: EdgeSettings)
   return callContext(request, deadlineOf(row, settings, isArriving))
 }
 
-/** The context of the RPCs made for a request; `deadline` in milliseconds since the epoch. They go on when the client leaves. */
+/**
+ * The context of the RPCs made for a request; `deadline` in milliseconds since the epoch. The RPCs continue when the client
+ * disconnects: they may already have moved money.
+ */
 export function callContext({ edge, headers }: FastifyRequest, deadline: number): CallContext {
   return {
     deadline,
@@ -196,14 +199,14 @@ export function callContext({ edge, headers }: FastifyRequest, deadline: number)
   }
 }
 
-/** The span of the client's that the request belongs to. */
+/** The W3C `traceparent` that the client sent. */
 export function traceparentOf({ traceparent }: FastifyRequest['headers']): string | undefined {
   return typeof traceparent === 'string' ? traceparent : undefined
 }
 
-/** Steps 4 to 6: key, addresses, rate. Cached results are returned synchronously. */
+/** Steps 4 to 6: subscription key, allowed addresses, rate limit. A cached result is returned synchronously: most requests have one. */
 function projectOpener({ access }: EdgeServices, limit: RateLimit) {
-  function enter(
+  function admit(
     project: OpenedProject,
     { claimedIp }: EdgeHeaders,
     { edge }: FastifyRequest,
@@ -220,8 +223,8 @@ function projectOpener({ access }: EdgeServices, limit: RateLimit) {
   return (headers: EdgeHeaders, request: FastifyRequest) => {
     const found = access.openProject(headers.subscriptionKey)
     return found instanceof Promise
-      ? found.then((project) => enter(project, headers, request))
-      : enter(found, headers, request)
+      ? found.then((project) => admit(project, headers, request))
+      : admit(found, headers, request)
   }
 }
 
@@ -247,7 +250,7 @@ function proveApiKey(
   return credential.kind === 'api_key' ? access.findMerchant(projectId, credential.of(input)) : ''
 }
 
-/** Whether answers to this request show where it came from. */
+/** Whether the response has `observed_client_ip`. */
 export function showsClientIp(
   row: RouteRow | undefined,
   request: Pick<FastifyRequest, 'query'>,
@@ -267,8 +270,8 @@ export const routeTimeouts: RouteTimeouts = {
 type Settings = Pick<EdgeSettings, 'billerTimeoutMs' | 'requestTimeoutMs' | 'routeTimeouts'>
 
 /**
- * When the RPCs for a request that has arrived now must have ended, in milliseconds since the epoch. A form is still arriving, and its files
- * are passed on meanwhile: the time for sending it is added.
+ * The deadline of the RPCs for a request that arrives now, in milliseconds since the epoch. The files of a form are streamed to
+ * the service while the client sends them, so a form also gets the time for sending (`isArriving`).
  */
 export function deadlineOf(
   row: { waitsForBiller?: true },

@@ -1,14 +1,14 @@
 // Makes the HTTP server of the public port, with its limits of size and time.
 import http from 'node:http'
 
-/** All headers of a request together, and so its path too. */
+/** Maximum of all headers of a request together, its path included. */
 export const maxHeaderBytes = 16 * 1024
 /** Time for a client to send a request. */
 export const requestTimeoutMs = 30_000
 const headersTimeoutMs = 10_000
-// Longer than the idle time of usual load balancers, so that they close first.
+// Longer than the idle timeout of usual load balancers (60 s), so that they close a connection before the gateway does.
 const keepAliveTimeoutMs = 72_000
-// Longer than any answer takes. Closes connections of clients that do not read their answers.
+// Longer than any response takes. Closes connections of clients that do not read their responses.
 const silenceTimeoutMs = 90_000
 
 /** `sendTimeoutMs` is the time for a client to send a request. */

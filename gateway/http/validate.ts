@@ -19,23 +19,23 @@ import { refusal } from './envelope.ts'
 
 /**
  * Returns the value as its type, or throws MISSING_PARAMETER for the required fields that are
- * absent or empty, else INVALID_PARAMETER. `isPlain` says that nothing in it needs to be searched.
+ * absent or empty, else INVALID_PARAMETER. `isPlain`: the value certainly has no forbidden character (`JsonBody`).
  */
 export type Check<T> = ((value: unknown, isPlain: boolean) => T) & {
-  /** What it checks against, for the documents. */
+  /** The schema, for the OpenAPI document. */
   schema: TSchema
-  /** Names what of a value it does not check, because the schema does not know it. */
+  /** Names the fields of a value that are not in the schema. */
   unknownFields: UnknownFields
 }
 
-/** What this file reads of a schema. */
+/** The parts of a schema that this file reads. */
 type Node = Annotated & {
   properties?: Record<string, Node>
   required?: string[]
   items?: Node
   minLength?: number
   maxItems?: number
-  /** An object and a list that a field may be, either of them. */
+  /** Set for a field that may be an object or a list. */
   anyOf?: Node[]
 }
 
@@ -63,12 +63,12 @@ export function missingFields(paths: readonly string[]): Failure {
   return new Failure('MISSING_PARAMETER', `${named} ${verb} required.`, { details: { field } })
 }
 
-/** The refusal of a field; `rule` reads on from its name: "must be …". */
+/** The refusal of a field; `rule` continues the sentence that begins with its name: "must be …". */
 export function invalidField(path: string, rule: string): Failure {
   return new Failure('INVALID_PARAMETER', `${path} ${rule}.`, { details: { field: path } })
 }
 
-/** The schema that is meant for this value, of those that the field offers. */
+/** The alternative of `anyOf` that fits this value: the one for lists or the one for objects. */
 function meant(schema: Node, value: unknown): Node {
   if (schema.anyOf === undefined || typeof value !== 'object' || value === null) return schema
   const isList = Array.isArray(value)
@@ -81,7 +81,7 @@ function findMissing(offered: Node, value: unknown, path: string): string[] {
   if (Array.isArray(value)) {
     const { items, maxItems = 0 } = schema
     if (items === undefined) return []
-    // A list that is too long is refused for that; what is named stays bounded.
+    // A longer list is refused anyway, and the message must not grow with it.
     return value
       .slice(0, maxItems)
       .flatMap((item, index) => findMissing(items, item, `${path}[${index}]`))
@@ -101,8 +101,8 @@ function isEmpty(value: unknown): boolean {
 }
 
 /**
- * The refusal of the first text, key or value, known field or not, that holds a forbidden character, or of the first number
- * that is too large for one.
+ * The refusal of the first key or text value with a forbidden character, also in unknown fields, or of the first number that
+ * JavaScript cannot represent.
  */
 function findForbidden(offered: Node, value: unknown, path: string): Failure | undefined {
   const schema = inherit(offered, meant(offered, value))
@@ -155,7 +155,7 @@ function firstProblem(
   return invalidField(path === '' ? 'The body' : path, node.rule ?? 'is not valid')
 }
 
-/** Where a field offers an object or a list, the error inside is more specific than that it is neither. */
+/** The most deeply nested error: for `anyOf`, an error inside an alternative is more specific than that none of them fits. */
 function deepest(errors: ReadonlyArray<{ instancePath: string }>, start: string): string {
   const inside = errors.find(({ instancePath }) => instancePath.startsWith(`${start}/`))
   return inside === undefined ? start : deepest(errors, inside.instancePath)
@@ -183,7 +183,7 @@ function first<T, R>(items: readonly T[], find: (item: T, index: number) => R | 
 
 /** Returns the parameters or throws MISSING_PARAMETER, VERSION_NOT_SUPPORTED or INVALID_PARAMETER. */
 export type QueryCheck<T> = ((query: Record<string, unknown>) => T) & {
-  /** What it checks against, for the documents. */
+  /** The schema, for the OpenAPI document. */
   schema: TObject
 }
 
@@ -218,14 +218,14 @@ function missingParameters(missing: string[]): Failure {
   })
 }
 
-// An empty parameter counts as missing; unknown ones are ignored, but their texts are searched too.
+// An empty parameter counts as missing. Unknown parameters stay: they are ignored, but checked for forbidden characters.
 function withoutEmpty(query: Record<string, unknown>, names: string[]): Record<string, unknown> {
   const given: Record<string, unknown> = { ...query }
   for (const name of names) if (given[name] === '') delete given[name]
   return given
 }
 
-/** An id that a client sent, in the form that services take: any other text answers like an id that is unknown. */
+/** An id that a client sent, for a service, which takes only UUIDs. Any other text is refused like an unknown id. */
 export function readId(text: string, unknown: Reason): string {
   if (isUuid(text)) return text
   throw refusal(unknown)
@@ -264,7 +264,7 @@ export function readPhone(text: string, country: string, path: string): string {
   return phone
 }
 
-// Reading a number costs as much as all other checks of a request together, and the same ones come again.
+// Cached, because parsing a phone number costs as much CPU as all other checks of a request, and payers return.
 const phones = new Map<string, string>()
 const maxPhones = 10_000
 
@@ -288,11 +288,9 @@ export function withPlus(text: string): string {
   return text.startsWith(' ') ? `+${text.slice(1)}` : text
 }
 
-/** Checks that a day, or a day with time, is real. */
+/** Checks that a day, or a day with time, exists in the calendar. */
 export function checkMoment(text: string | undefined, path: string): void {
-  if (text === undefined) return
-  const whole = text.length === 10 ? `${text} 00:00:00` : text
-  if (parseDateTime(whole) === undefined) throw invalidField(path, momentRule)
+  if (text !== undefined && momentOf(text) === undefined) throw invalidField(path, momentRule)
 }
 
 const dayMs = 86_400_000

@@ -219,14 +219,17 @@ describe('a bad setting', () => {
 })
 
 describe('production', () => {
-  it('production refuses to start any process with loopback receivers', () => {
-    const env = { ...hosted, PAYWEAVE_ENV: 'production', DELIVERY_ALLOW_LOOPBACK: '1' }
-    for (const process of serving) {
-      expect(problemsOf(() => readSettings(process, env))).toContain(
-        'DELIVERY_ALLOW_LOOPBACK must not be 1 in production',
-      )
-    }
-  })
+  it.each(['DELIVERY_ALLOW_LOOPBACK', 'SANDBOX_CLOCK'])(
+    'production refuses to start any process with %s',
+    (name) => {
+      const env = { ...hosted, PAYWEAVE_ENV: 'production', [name]: '1' }
+      for (const process of serving) {
+        expect(problemsOf(() => readSettings(process, env))).toContain(
+          `${name} must not be 1 in production`,
+        )
+      }
+    },
+  )
 
   it('production refuses links without TLS and a back end that was not configured', () => {
     const env = { ...guarded, BACKEND_URL: '', PUBLIC_BASE_URL: 'http://api.example.com' }

@@ -221,8 +221,8 @@ function transportProblems(values: Readonly<Record<string, unknown>>): string[] 
 function productionProblems(env: Env, values: Readonly<Record<string, unknown>>): string[] {
   const problems: string[] = []
   // Refused in every process, also in those that do not read it: the environment is often shared.
-  if (env['DELIVERY_ALLOW_LOOPBACK'] === '1') {
-    problems.push('DELIVERY_ALLOW_LOOPBACK must not be 1 in production')
+  for (const name of ['DELIVERY_ALLOW_LOOPBACK', 'SANDBOX_CLOCK']) {
+    if (env[name] === '1') problems.push(`${name} must not be 1 in production`)
   }
   if (textOf(values, 'publicBaseUrl').startsWith('http:')) {
     problems.push('PUBLIC_BASE_URL must be https in production')

@@ -130,6 +130,13 @@ const lifetimes = {
     default: '600',
     meaning: 'How long an account holder has to answer a challenge.',
   }),
+  SANDBOX_CLOCK: setting({
+    for: ['payments', 'accounts', 'institution', 'quotes', 'billing'],
+    reader: flag,
+    default: { local: '1', sandbox: '0', production: '0' },
+    meaning:
+      'Lets holders of a bearer move the business time of all projects ahead, to test expiries and delays. Production refuses to start with 1.',
+  }),
 }
 
 const people = {
@@ -152,6 +159,13 @@ const people = {
       production: undefined,
     },
     meaning: 'Address at which people reach the console; the identity provider leads back to it.',
+  }),
+  CONSOLE_SANDBOX_FILE: setting({
+    for: ['console'],
+    reader: optional(path),
+    default: { local: ({ dataDir }) => `${dataDir}/sandbox.json`, sandbox: '', production: '' },
+    meaning:
+      'The sandbox.json whose keys the triggers of the console use, see console.md. Unset: there are none; production refuses to start with it.',
   }),
   METRICS_URLS: setting({
     for: ['console'],

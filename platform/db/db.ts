@@ -87,6 +87,8 @@ export type DatabaseOptions = {
   limits?: Partial<DatabaseLimits>
   /** For full checks, and for callers that are not services; all other statements are planned to use an index. */
   readsWholeTables?: boolean
+  /** Replaces the connections of the driver, for the simulation. */
+  pool?: Pool
 }
 
 const defaultLimits: DatabaseLimits = {
@@ -101,17 +103,14 @@ const defaultLimits: DatabaseLimits = {
  * (a large one takes longer to plan than to run), and the plan lives on while its tables grow: one that was
  * made when they were empty must go by key already.
  */
-const disabledPlannerMethods = [
-  'enable_seqscan',
-  'enable_bitmapscan',
-  'enable_hashjoin',
-  'enable_mergejoin',
-]
 const planningByKey = {
   plan_cache_mode: 'force_generic_plan',
   // A plan that cannot avoid a disabled join costs 1e10 more, and PostgreSQL would compile every plan above 1e5.
   jit: 'off',
-  ...Object.fromEntries(disabledPlannerMethods.map((walk) => [walk, 'off'])),
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
 }
 
 /** The server enforces the statement limit; the client times out this much later, when nothing answers at all. */
@@ -139,9 +138,8 @@ export function sql(name: string, text: string): Sql {
  * `options` or that `serverUrls` refuses, and an Error for a bad service name.
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  const pool = openPool(options)
+  const { testClock, pool = openPool(options) } = options
   const servers = serverUrls(options.url).length
-  const { testClock } = options
   let closing: Promise<void> | undefined
 
   async function withConnection<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
@@ -212,11 +210,15 @@ function openPool(options: DatabaseOptions): Pool {
   return pool
 }
 
-/** Settings that the server applies before the first statement, so that a new connection costs no round trip. */
-function startupOptions(
-  { service, readsWholeTables = service === undefined }: DatabaseOptions,
+/**
+ * Settings that the server applies before the first statement, so that a new connection costs no round trip. Throws an
+ * Error for a bad service name.
+ */
+export function startupOptions(
+  options: Pick<DatabaseOptions, 'service' | 'readsWholeTables'>,
   limits: DatabaseLimits,
 ): string {
+  const { service, readsWholeTables = service === undefined } = options
   const settings: Record<string, string | number> = {
     statement_timeout: limits.statementMs,
     lock_timeout: limits.lockMs,

@@ -1,5 +1,5 @@
-// Asks consumers which events they have, until each is confirmed or refused: about rows of the outbox, and about events that
-// their writer published from memory. Does not publish: events that a consumer lacks become due again by themselves.
+// Asks consumers which events they have, until each is confirmed or rejected: about rows of the outbox, and about events that this
+// process published from memory. Does not publish: the row of an event that a consumer lacks becomes due for the publisher.
 import { InboxState } from '#gen/payweave/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { createDelay, startLoop } from '#platform/process/loop.ts'
@@ -22,7 +22,7 @@ export type ConfirmerOptions = {
   log: Logger
   metrics: OutboxMetrics
   consumer: { name: string; subjects: string[]; client: SeenClient }
-  /** Every consumer of every subject, since an event ends with its last answer. */
+  /** Every consumer of every subject, because an event ends when the last of its consumers has answered. */
   needs: Need[]
 }
 
@@ -34,7 +34,7 @@ export interface Confirmer {
 }
 
 const pageIds = 500
-/** Maximum pages in one round. The next round continues after them, so that every event of a backlog has its turn. */
+/** Maximum pages in one round. The next round continues after them, so that it reaches every event of a backlog. */
 const pagesPerRound = 20
 const askMs = { min: 500, max: 5_000 }
 
@@ -71,7 +71,7 @@ export function startConfirmer(options: ConfirmerOptions): Confirmer {
     } catch (error) {
       if (stopping.signal.aborted) return false
       place = start
-      // Reported once, and not at each round of a consumer that is down.
+      // Logged once, and not in each round while a consumer is down.
       if (!failing) log.warn({ consumer: consumer.name, err: error }, 'events not confirmed')
       failing = true
       return false
@@ -85,7 +85,7 @@ export function startConfirmer(options: ConfirmerOptions): Confirmer {
     idlePauseMs: askMs.max,
     round,
   })
-  // Half a second after a publication the consumer has most likely processed it.
+  // A consumer usually needs less than half a second to process an event.
   const soon = createDelay(askMs.min, loop.notify)
   return {
     expect() {
@@ -134,7 +134,7 @@ export interface DirectConfirmer {
   close(): Promise<void>
 }
 
-/** A consumer that has not seen an event by then is slow or down: the publication is recorded in the row. */
+/** A consumer that has not processed an event by then is slow or down: the row is marked as published, and the loop over rows asks on. */
 const maxDirectMs = 2_500
 const directTimeoutMs = 2_000
 
@@ -188,7 +188,7 @@ export function startDirectConfirmer(options: DirectConfirmerOptions): DirectCon
   }
 }
 
-/** Which of the events all their consumers have, and which one of them refuses permanently. */
+/** `seen`: events that all their consumers have. `rejected`: events that a consumer has as a dead letter. */
 async function askConsumers(
   { consumersOf }: DirectConfirmerOptions,
   batch: readonly Published[],

@@ -1,7 +1,8 @@
 // Metrics of events between outbox and inbox.
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
+import { databaseGauge } from '#platform/telemetry/metrics.ts'
 import { countDeadLetters } from './inbox-store.ts'
 import { countDeadLettered, countUnconfirmed, oldestPendingS } from './outbox-store.ts'
 
@@ -20,17 +21,17 @@ type Source = { metrics: Registry; db: Database; log: Logger }
  */
 export function outboxMetrics({ metrics, db, log }: Source): OutboxMetrics {
   const registers = [metrics]
-  gauge(
+  databaseGauge(
     'payweave_outbox_oldest_unconfirmed_seconds',
     'Age of the oldest event that is neither confirmed nor a dead letter; 0 when there is none.',
     { registers, log, read: () => oldestPendingS(db) },
   )
-  gauge(
+  databaseGauge(
     'payweave_outbox_unconfirmed',
     'Outbox minus inbox: events that not every consumer has confirmed, without dead letters.',
     { registers, log, read: () => countUnconfirmed(db) },
   )
-  gauge(
+  databaseGauge(
     'payweave_outbox_dead_letters',
     'Dead letters of the outbox: events that a consumer rejected permanently.',
     { registers, log, read: () => countDeadLettered(db) },
@@ -61,7 +62,7 @@ export type InboxMetrics = {
  */
 export function inboxMetrics({ metrics, db, log }: Source): InboxMetrics {
   const registers = [metrics]
-  gauge(
+  databaseGauge(
     'payweave_inbox_dead_letters',
     'Dead letters of the inbox: messages that were rejected permanently.',
     {
@@ -98,22 +99,4 @@ export function inboxMetrics({ metrics, db, log }: Source): InboxMetrics {
 
 function counter(name: string, help: string, registers: Registry[]): Counter {
   return new Counter({ name, help, registers })
-}
-
-type Reading = { registers: Registry[]; log: Logger; read: () => Promise<number> }
-
-function gauge(name: string, help: string, { registers, log, read }: Reading): void {
-  void new Gauge({
-    name,
-    help,
-    registers,
-    async collect() {
-      try {
-        this.set(await read())
-      } catch (error) {
-        // If the database is down, the other metrics are still served.
-        log.warn({ err: error }, 'metric not read')
-      }
-    },
-  })
 }

@@ -52,9 +52,9 @@ export type DeadLetter = {
   reason: string
 }
 
-/** Keeps a message for people to look at; one that is stored already stays as it is. Rejects as a Queryable does. */
-export async function storeDeadLetter(db: Queryable, poison: DeadLetter): Promise<void> {
-  const { eventId, subject, message, reason } = poison
+/** Stores a dead letter for an operator; one that exists stays as it is. Rejects as a Queryable does. */
+export async function storeDeadLetter(db: Queryable, letter: DeadLetter): Promise<void> {
+  const { eventId, subject, message, reason } = letter
   await db.run(storeDeadLetterStatement, [eventId ?? null, subject, message, reason])
 }
 

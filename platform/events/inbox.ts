@@ -45,7 +45,7 @@ export type ConsumerOptions = {
 
 const batchMessages = 200
 const reopenMs = 1_000
-/** Redelivery delay of messages that were not processed when we stopped: another replica gets them soon. */
+/** Redelivery delay of messages that a stopping process has not processed: another replica gets them soon. */
 const handBackMs = 100
 const retry = { minMs: 1_000, maxMs: 30_000 }
 
@@ -90,7 +90,7 @@ function consumeSubject(options: Consuming, subject: string): { close(): Promise
         for (const message of batch) message.retry(handBackMs)
         continue
       }
-      // Meanwhile the next batch gathers: batches grow with the load, and no event waits for a timer.
+      // While this batch is processed the next one gathers: batches grow with the load, and no event waits for a timer.
       const passed = await processBatch(options, batch)
       // Paused, because the database is down and the next batch would fail as well.
       if (!passed) await wakeup.pause(reopenMs)
@@ -103,7 +103,7 @@ function consumeSubject(options: Consuming, subject: string): { close(): Promise
       if (nats.ready()) {
         try {
           batches = await nats.openDurable({ durable, subject })
-          // `close` ran while the consumer was being opened and could not stop it, so it is stopped here.
+          // `close` ran while this call was opening the consumer.
           if (stopping.signal.aborted) batches.stop()
           else log.info({ durable, subject }, 'consumer opened')
           refusal = undefined
@@ -116,7 +116,7 @@ function consumeSubject(options: Consuming, subject: string): { close(): Promise
         batches?.stop()
         batches = undefined
       }
-      // A consumer that was open for a while and is lost is opened again at once.
+      // At most one attempt a second. A consumer that was open for longer than that is opened again at once.
       const leftMs = beganMs + reopenMs - performance.now()
       if (!stopping.signal.aborted && leftMs > 0) await wakeup.pause(leftMs)
     }
@@ -196,7 +196,7 @@ async function processApart(options: Consuming, batch: Known[]): Promise<boolean
   return true
 }
 
-/** Seconds since the event, never below zero: its time and ours are of two clocks. */
+/** Seconds since the event, never below zero: its time is by the clock of the database, `now` by ours. */
 function ageS({ occurredTime }: Event): number {
   return occurredTime === undefined
     ? 0
@@ -214,9 +214,9 @@ function takingIn(durable: string, takeIn: TakeInEvents): Work {
   return async (events) => {
     const spans = processSpans(durable, events)
     try {
-      const fresh = await takeIn(spans?.events ?? events)
+      const newIds = await takeIn(spans?.events ?? events)
       spans?.end()
-      return events.filter(({ eventId }) => fresh.has(eventId))
+      return events.filter(({ eventId }) => newIds.has(eventId))
     } catch (error) {
       spans?.end('not_processed')
       throw error
@@ -228,15 +228,13 @@ function handling({ db, durable, handle }: ConsumerOptions & { handle: HandleEve
   return async (events) => {
     let spans: ProcessSpans | undefined
     const work = async (tx: Queryable) => {
-      const fresh = await claimNewEvents(
-        tx,
-        events.map(({ eventId }) => eventId),
-      )
-      const news = events.filter(({ eventId }) => fresh.has(eventId))
+      const eventIds = events.map(({ eventId }) => eventId)
+      const newIds = await claimNewEvents(tx, eventIds)
+      const newEvents = events.filter(({ eventId }) => newIds.has(eventId))
       spans?.end('repeated')
-      spans = processSpans(durable, news)
-      if (news.length > 0) await handle(tx, spans?.events ?? news)
-      return news
+      spans = processSpans(durable, newEvents)
+      if (newEvents.length > 0) await handle(tx, spans?.events ?? newEvents)
+      return newEvents
     }
     try {
       const processed = await db.transaction(work)
@@ -249,7 +247,7 @@ function handling({ db, durable, handle }: ConsumerOptions & { handle: HandleEve
   }
 }
 
-/** Has messages redelivered with exponential backoff. They are never rejected here: the cause may be transient. */
+/** Has messages redelivered with exponential backoff. The cause may be transient, so none becomes a dead letter here. */
 function redeliverLater({ log, metrics }: Consuming, batch: Known[], error: unknown): void {
   const messages = batch.flatMap((known) => known.messages)
   for (const message of messages) {

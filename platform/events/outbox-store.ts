@@ -157,8 +157,8 @@ const endStatement = sql(
 )
 
 /**
- * Ends published events that all their consumers have seen; returns how many had not ended. Rejects as a Queryable
- * does.
+ * Ends published events that all their consumers have processed; returns the number of rows that it ended. Rejects as a
+ * Queryable does.
  */
 export function confirmDirect(db: Queryable, eventIds: string[]): Promise<number> {
   return db.run(endStatement, [eventIds.toSorted()])
@@ -213,7 +213,7 @@ export function deleteConfirmed(db: Queryable, limit: number): Promise<number> {
 
 const oldestStatement = sql(
   'outbox_oldest',
-  `select extract(epoch from clock_now() - min(occurred_at))::float8 as age_s from outbox
+  `select extract(epoch from business_now() - min(occurred_at))::float8 as age_s from outbox
    where confirmed_at is null and parked_at is null`,
 )
 

@@ -1,4 +1,4 @@
-// The outbox of a producer: starts what delivers the events that a service writes to their consumers.
+// The outbox of a producer: starts the loops that publish its events and confirm them with their consumers.
 import type { Registry } from 'prom-client'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
@@ -60,13 +60,13 @@ export function startOutbox({ db, nats, subjects, log, metrics: registry }: Outb
   const confirmers = consumers.map((consumer) =>
     startConfirmer({ db, log, metrics, consumer, needs }),
   )
-  // An undeclared subject is another release's, which knows its consumers: it does not end here.
+  // An undeclared subject was written by another release, which knows its consumers, so this one does not end the event.
   const endsWhenPublished = (subject: string) => {
     const declared = subjects[subject]
     return declared !== undefined && Object.keys(declared.consumers).length === 0
   }
 
-  /** Records publications in their rows: each ends, or is confirmed or published again. */
+  /** Updates the rows of published events: an event without consumers ends, the others wait for their confirmation. */
   async function record(published: readonly ClaimedEvent[]): Promise<void> {
     if (published.length === 0) return
     const rows = published.map(({ event_id: eventId, attempts, subject }) => ({
@@ -94,7 +94,7 @@ export function startOutbox({ db, nats, subjects, log, metrics: registry }: Outb
     notify: publisher.notify,
     publish: publisher.publish,
     async close() {
-      // First, since it hands events over to the confirmer.
+      // Closed first, because it passes events on to the confirmer.
       await publisher.close()
       await Promise.all([direct, retention, ...confirmers].map((part) => part.close()))
     },

@@ -1,5 +1,5 @@
 // Publishes committed events to the broker from two sources: the memory of the process that has just committed them, and
-// rows of the outbox that are due. Holds no transaction open while it publishes; consumers confirm, not the publisher.
+// due rows of the outbox. No transaction is open while it publishes. The confirmer, not the publisher, ends events.
 import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { EventSchema } from '#gen/payweave/events/v1/events_pb.js'
@@ -29,7 +29,7 @@ export type PublisherOptions = {
   endsWhenPublished: (subject: string) => boolean
   /** Records the publication of claimed rows. */
   record: (published: readonly ClaimedEvent[]) => Promise<void>
-  /** Takes events from memory that the broker has acknowledged; their rows do not say so yet. */
+  /** Called with events from memory that the broker has acknowledged. Their rows are not updated yet. */
   onDirect: (published: readonly ClaimedEvent[]) => void
 }
 
@@ -47,28 +47,28 @@ export interface Publisher {
 
 /** Events of a batch, from either source. */
 const maxBatch = 150
-/** After a failure an event is due again so much later. */
+/** Delay after which an event whose publication failed is due again. */
 const retryMs = 1_000
 
-/** Events in memory: more than the fastest writers commit in a second. The overflow becomes due with its lease. */
+/** Maximum of events in memory: more than a process commits in a second. Further events become due when their leases expire. */
 const maxInMemory = 5_000
-/** Events without consumers are not urgent: gathered for so long, many go in one write and one acknowledgement. */
+/** How long events without consumers are gathered. They are not urgent, and together they need one write and one acknowledgement. */
 const gatherMs = 250
 /** A publication from memory begins only if at least this much of the lease is left. */
 const marginMs = 2_000
 
-/** Longer than a publication takes at most, with a check for the stream and a second publication. */
+/** Longer than the maximum of a publication with a look-up of the stream and a second publication. */
 const claimLeaseMs = 20_000
-/** Writers notify after their commits: polling finds what a process that died has left. */
+/** Writers notify after their commits. Polling finds the events of a process that ended before it published them. */
 const poll = { minMs: 20, maxMs: 1_000 }
-/** Between the starts of two claims: commits of a busy moment make one batch, and a single one goes at once. */
+/** Minimum between the starts of two claims: under load commits share a claim, and a single commit is claimed at once. */
 const claimSpacingMs = 10
 /** Share of a batch for republication while new events fill the rest. */
 const busyShare = 50
-/** Limits republication: while a consumer is down, each of its events is due again every minute. */
+/** Maximum of republications: while a consumer is down, each of its events is due again every minute. */
 const republishPerS = 1_000
 
-/** Starts a loop for each source. They need neither broker nor database to be up: errors are logged and tried again. */
+/** Starts a loop for each source. Neither broker nor database needs to be up: errors are logged and the work is retried. */
 export function startPublisher(options: PublisherOptions): Publisher {
   const due = publishDue(options)
   const direct = publishDirectly(options, due.retry)
@@ -116,7 +116,7 @@ function publishDue(options: PublisherOptions) {
       return batch.length >= maxBatch ? true : poll.minMs
     },
   })
-  // Failed publications are claimed when they are due, not up to a poll later.
+  // Wakes the loop when failed publications are due, so that they do not wait for the next poll.
   const retry = createDelay(retryMs, loop.notify)
   const forget = nats.onConnected(loop.notify)
   return {
@@ -205,12 +205,12 @@ async function publishAll(
   return published
 }
 
-/** The rows stay leased: they are due again when the lease expires. */
+/** Logs that rows were not updated. They stay leased, and are due again when the lease expires. */
 function logUnrecorded(log: Logger, error: unknown): void {
   log.warn({ err: error }, 'publications not recorded')
 }
 
-/** Batches that wait for the broker while the next one is published: at most `max`. They never reject. */
+/** Limits the batches that wait for the acknowledgements of the broker to `max`. The batches must not reject. */
 function createWindow(max: number) {
   const inFlight = new Set<Promise<void>>()
   return {
@@ -258,9 +258,9 @@ function claimedOf(event: CommittedEvent): ClaimedEvent {
 }
 
 /**
- * Publishes; resolves to what went wrong (at most 200 characters), and never rejects. The number of past publications
- * in the message id lets a repetition pass the broker's deduplication, while a publication whose acknowledgement was
- * lost stays one message.
+ * Publishes; resolves to the error message (at most 200 characters) or undefined, and never rejects. The message id contains the
+ * number of acknowledged publications: so the broker does not drop a republication, and does drop a retry of a publication
+ * whose acknowledgement was lost.
  */
 export async function publishEvent(nats: Nats, event: ClaimedEvent): Promise<string | undefined> {
   const span = publishSpan(event.subject, event.event_id, event.traceparent)

@@ -1,4 +1,4 @@
-// Reconciles the stream and its durable consumers at the broker. Only its user of the broker may change them.
+// Reconciles the stream and its durable consumers at the broker. Only the broker user of this process may change them.
 
 import { startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
@@ -21,8 +21,8 @@ export type StreamController = {
   close(): Promise<void>
 }
 
-/** Time between checks, after which a deleted stream exists again. A new connection is checked at once. */
-const lookAgainMs = 2_000
+/** Pause between two checks, so also the maximum time for which a deleted stream is missing. A new connection is checked at once. */
+const checkMs = 2_000
 
 /**
  * Starts it. The broker need not be up: the stream is checked at every connection and then every two seconds. Errors
@@ -30,32 +30,32 @@ const lookAgainMs = 2_000
  */
 export function startStreamController(options: StreamControllerOptions): StreamController {
   const { nats, consumers = durablesOf(consumedSubjects), log } = options
-  let isThere = false
+  let exists = false
   let failing = false
 
   async function round(): Promise<boolean> {
     if (!nats.ready()) {
-      isThere = false
+      exists = false
       return false
     }
     try {
       const { made, corrected } = await nats.ensureStream(consumers)
       for (const durable of made) log.info({ durable }, 'stream or consumer created')
       for (const durable of corrected) log.warn({ durable }, 'stream or consumer corrected')
-      isThere = true
+      exists = true
       failing = false
     } catch (error) {
       if (!failing) log.warn({ err: error }, 'stream not created')
-      isThere = false
+      exists = false
       failing = true
     }
     return false
   }
 
-  const loop = startLoop({ kind: 'stream', log, pauseMs: lookAgainMs, round })
+  const loop = startLoop({ kind: 'stream', log, pauseMs: checkMs, round })
   const forget = nats.onConnected(loop.notify)
   return {
-    ready: () => isThere && nats.ready(),
+    ready: () => exists && nats.ready(),
     close() {
       forget()
       return loop.close()

@@ -28,7 +28,8 @@ export function reloadOnChange<T>(options: ReloadOptions<T>): () => T {
   let checkedMs = now()
   return () => {
     const nowMs = now()
-    if (nowMs - checkedMs < recheckMs) return value
+    // A clock that was set back makes the last check a later one.
+    if (checkedMs <= nowMs && nowMs - checkedMs < recheckMs) return value
     checkedMs = nowMs
     const current = versionOf(paths)
     if (current === seen) return value

@@ -1,6 +1,8 @@
 // Runs a service as a process: its settings, identity, database, broker and the processes that it calls; then its two ports.
 import type { ConnectRouter } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
+import { ClockService } from '#gen/payweave/clock/v1/clock_pb.js'
+import { type ClockOptions, clockService } from '../clock/clock-service.ts'
 import type { Database } from '../db/db.ts'
 import { openServiceDatabase, type ServiceDatabaseOptions } from '../db/service-database.ts'
 import { type NatsSettings, natsFrom } from '../events/nats/access.ts'
@@ -18,7 +20,12 @@ type ServiceName = 'accounts' | 'billing' | 'institution' | 'payments' | 'quotes
 
 /** The settings that each service has. */
 type ServiceSettings = IdentitySettings &
-  ServiceDatabaseOptions['settings'] & { port: number; drainS: number; rpcCallStreams: boolean }
+  ServiceDatabaseOptions['settings'] & {
+    port: number
+    drainS: number
+    rpcCallStreams: boolean
+    sandboxClock: boolean
+  }
 
 /** What a service is made from. */
 export type ServiceBase<S extends ServiceSettings> = {
@@ -40,6 +47,8 @@ export type Service = {
   routes: (router: ConnectRouter) => void
   /** What is closed after the RPCs and before peers, broker and database, in this order. */
   parts: readonly Part[]
+  /** What else has to be done when the test clock of a sandbox moves. */
+  onClockMoved?: ClockOptions['onMoved']
 }
 
 /**
@@ -76,7 +85,8 @@ export function runService<S extends ServiceSettings>(
         return nats
       },
     })
-    const { host, port, adminPort, drainS, rpcCallStreams } = settings
+    const { host, port, adminPort, drainS, rpcCallStreams, sandboxClock } = settings
+    const clock = { db, isMovable: sandboxClock, onMoved: service.onClockMoved }
     const rpc = await serveRpc({
       host,
       port,
@@ -85,7 +95,10 @@ export function runService<S extends ServiceSettings>(
       callStreams: rpcCallStreams,
       log,
       metrics: rpcMetrics(metrics),
-      routes: service.routes,
+      routes: (router) => {
+        service.routes(router)
+        router.service(ClockService, clockService(clock))
+      },
       ready: () => db.ready(),
     })
     // Only the database counts: while the broker is down a service answers, and its events wait in the outbox.

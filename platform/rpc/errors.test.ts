@@ -8,7 +8,7 @@ import { hasReason, statusName, toConnectError, toFailure, withReason } from './
 
 /** Reasons that a server gives about a call, and what they mean to the code that made it. */
 const ofCalls = {
-  UNAUTHENTICATED: 'INTERNAL_ERROR',
+  UNAUTHENTICATED: 'SERVICE_UNAVAILABLE',
   PERMISSION_DENIED: 'INTERNAL_ERROR',
   METHOD_UNIMPLEMENTED: 'INTERNAL_ERROR',
   RPC_SERVICE_NOT_FOUND: 'INTERNAL_ERROR',

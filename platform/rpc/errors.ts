@@ -134,7 +134,8 @@ export function internalConnectError(cause: unknown): ConnectError {
  * outcome. They are not passed on, since the next caller would take them as being about its own call.
  */
 const reasonsOfCalls: Partial<Record<Reason, Undecided>> = {
-  UNAUTHENTICATED: 'INTERNAL_ERROR',
+  // The call was not executed: clocks disagree, or a key is not known there yet.
+  UNAUTHENTICATED: 'SERVICE_UNAVAILABLE',
   PERMISSION_DENIED: 'INTERNAL_ERROR',
   METHOD_UNIMPLEMENTED: 'INTERNAL_ERROR',
   RPC_SERVICE_NOT_FOUND: 'INTERNAL_ERROR',

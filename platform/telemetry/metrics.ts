@@ -2,6 +2,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/db.ts'
 import { hedgeCounts } from '../rpc/client/hedging.ts'
+import type { Logger } from './log.ts'
 import { spanCounts } from './spans.ts'
 
 // Node.js measures the delay of its loop by a timer of its own, which wakes an idle process. At the usual 10 ms that
@@ -73,6 +74,32 @@ export function rpcMetrics(registry: Registry): {
       found.observe(durationMs / 1_000)
     },
   }
+}
+
+/** How `databaseGauge` reads its value. */
+export type GaugeReading = { registers: Registry[]; log: Logger; read: () => Promise<number> }
+
+/**
+ * Registers a gauge that is read from a database at each scrape. When the read fails, it keeps its last value, so that the
+ * other metrics are still served. Throws an Error when a registry has the metric.
+ */
+export function databaseGauge(
+  name: string,
+  help: string,
+  { registers, log, read }: GaugeReading,
+): void {
+  void new Gauge({
+    name,
+    help,
+    registers,
+    async collect() {
+      try {
+        this.set(await read())
+      } catch (error) {
+        log.warn({ err: error }, 'metric not read')
+      }
+    },
+  })
 }
 
 /** Work of one kind that waits: how much, and for how long the oldest. */

@@ -1,16 +1,20 @@
 // Starts the accounts service: access to the API, customers and their accounts, the ledger.
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { ItemClaimService } from '#gen/payweave/accounts/v1/item_claim_pb.js'
 import { ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { readSettings, type SettingsOf } from '#platform/config/config.ts'
 import { startOutbox } from '#platform/events/outbox.ts'
+import { startRetention } from '#platform/events/retention.ts'
 import { openKeys } from '#platform/process/secrets.ts'
 import { runService } from '#platform/process/service.ts'
 import { accessService } from './access/api/access.ts'
+import { itemClaimService } from './access/api/claims.ts'
 import { accountKeyFiles, accountSecrets } from './access/domain/credentials.ts'
 import { startAccountKeys } from './access/operations/key-administration.ts'
 import { accessSubject, onboardingSubject, publishAccessChanged } from './access/ports/events.ts'
+import { deleteOldClaims } from './access/store/claim-store.ts'
 import { startCustomers } from './customers/engine.ts'
 import type { CustomerSettings } from './customers/operations/customers.ts'
 import { reviewBackend } from './customers/ports/backend.ts'
@@ -47,12 +51,14 @@ runService(
       notifyOutbox: outbox.notify,
     })
     const operatorKeys = startAccountKeys({ db, files: keys, log })
+    const claims = startRetention({ db, log, deleteOld: deleteOldClaims })
     const ledger = startLedger({ db, settings, log, registry: metrics })
     return {
       routes: (router) => {
         const administration = { db, secrets, publishAccessChanged, notify: outbox.notify }
         settlements.routes(router)
         router.service(AccessService, accessService(administration))
+        router.service(ItemClaimService, itemClaimService(db))
         customers.routes(router)
         ledger.routes(router)
         operatorKeys.routes(router)
@@ -61,6 +67,7 @@ runService(
         { name: 'customers', close: () => customers.close() },
         { name: 'ledger', close: () => ledger.close() },
         { name: 'settlements', close: () => settlements.close() },
+        { name: 'claims', close: () => claims.close() },
         { name: 'keys', close: () => operatorKeys.close() },
         { name: 'outbox', close: () => outbox.close() },
       ],

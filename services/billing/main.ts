@@ -14,6 +14,7 @@ import { startBilling } from './engine.ts'
 import { ledgerTimeoutMs } from './operations/pay.ts'
 import { billersOver } from './ports/backend.ts'
 import { ledgerOver } from './ports/ledger.ts'
+import { bringForward } from './store/bill-store.ts'
 import { linkDependants } from './store/link-key-store.ts'
 
 runService(
@@ -46,6 +47,7 @@ runService(
         { name: 'workers', close: () => engine.close() },
         { name: 'keys', close: () => operatorKeys.close() },
       ],
+      onClockMoved: bringForward,
     }
   },
 )

@@ -9,7 +9,7 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import { createTail, type Tail } from './api/tail.ts'
 import { deliveryMetrics } from './metrics.ts'
 import { startSigner } from './operations/signing.ts'
-import { createPoster } from './ports/post.ts'
+import { createPoster, type Poster } from './ports/post.ts'
 import { startInstance } from './workers/instance.ts'
 import { createIntake, type TakeIn } from './workers/intake.ts'
 import { startMaintenance } from './workers/maintenance.ts'
@@ -37,6 +37,8 @@ export interface EngineOptions {
   version: string
   /** Replaces the clock by which signing secrets are forgotten. */
   nowMs?: (() => number) | undefined
+  /** Replaces what makes POSTs, for the simulation. */
+  poster?: Poster
 }
 
 /** Starts to send what is due. */
@@ -54,7 +56,7 @@ export function startDeliveries(options: EngineOptions): {
   const { db, settings, log, metrics, nats, version } = options
   const timeoutMs = settings.deliveryTimeoutS * 1_000
   const allowLoopback = settings.deliveryAllowLoopback
-  const poster = createPoster({ allowLoopback, timeoutMs, version })
+  const { poster = createPoster({ allowLoopback, timeoutMs, version }) } = options
   const tail = createTail({ nats, log })
   const signer = startSigner({ db, nats, log, access: options.access, nowMs: options.nowMs })
   const instance = startInstance({ db, log, onDue: () => worker.notify() })

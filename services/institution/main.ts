@@ -14,6 +14,7 @@ import { transactionSubject } from './api/events.ts'
 import { transferReportService } from './api/reports.ts'
 import { institutionService } from './api/transactions.ts'
 import { startInstitution } from './engine.ts'
+import { bringForward } from './store/work-store.ts'
 
 // A lease outlasts every call that is made under it, one after the other.
 const leaseMs = 30_000
@@ -60,6 +61,7 @@ runService(
         { name: 'worker', close: () => engine.close() },
         { name: 'outbox', close: () => outbox.close() },
       ],
+      onClockMoved: bringForward,
     }
   },
 )

@@ -4,7 +4,6 @@ import type { KeySource } from '#core/identity/key-ring.ts'
 import type { Database } from '#platform/db/db.ts'
 import type { CommittedEvent } from '#platform/events/outbox.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import type { BackendCall } from './domain/backend-call.ts'
 import { paymentMetrics } from './metrics.ts'
 import { batchingChanger } from './operations/change.ts'
 import type { CheckoutContext } from './operations/checkout.ts'
@@ -15,12 +14,11 @@ import {
   type PaymentSettings,
 } from './operations/payments.ts'
 import type { RouteContext } from './operations/routes.ts'
-import type { Connectors } from './ports/connectors.ts'
+import type { Connectors } from './ports/backend.ts'
 import type { FindMerchant } from './ports/merchants.ts'
 import { oldestUnreportedRefundS } from './store/refund-store.ts'
 import { taskBacklog } from './store/task-store.ts'
-import { callMaker } from './workers/calls.ts'
-import { type DirectCalls, startDirectCalls } from './workers/direct-calls.ts'
+import { callMaker, startDirectCalls } from './workers/calls.ts'
 import { openRouteTable } from './workers/route-table.ts'
 import { startTasks } from './workers/tasks.ts'
 import { startCounts, startEnquiries, startExpiry, startPayouts } from './workers/workers.ts'
@@ -54,8 +52,12 @@ export async function startPayments(options: EngineOptions): Promise<Engine> {
   const { db, log, connectors, linkKeys, settings, findMerchant, publishEvent } = options
   const table = await openRouteTable(options)
   const { routing } = table
-  const makeCalls = callMaker({ db, log, connectors, routing, linkKeys })
-  const calls = directCallsOf(connectors, () => startDirectCalls({ db, log }, makeCalls))
+  const metrics = paymentMetrics(options.metrics, {
+    backlog: () => taskBacklog(db),
+    oldestUnreportedRefundS: () => oldestUnreportedRefundS(db),
+  })
+  const makeCalls = callMaker({ db, log, connectors, routing, linkKeys, metrics })
+  const calls = startDirectCalls({ db, log, connectors }, makeCalls)
   const payments: PaymentContext = {
     db,
     storePayment: batchingStore(db),
@@ -65,10 +67,7 @@ export async function startPayments(options: EngineOptions): Promise<Engine> {
     linkKeys,
     settings,
     findMerchant,
-    metrics: paymentMetrics(options.metrics, {
-      backlog: () => taskBacklog(db),
-      oldestUnreportedRefundS: () => oldestUnreportedRefundS(db),
-    }),
+    metrics,
     routing,
     publish: publishEvent,
     callBackend: calls.call,
@@ -79,7 +78,7 @@ export async function startPayments(options: EngineOptions): Promise<Engine> {
     startTasks({ db, log }, makeCalls),
     startExpiry(payments),
     startPayouts(payments),
-    startEnquiries(payments, connectors),
+    ...startEnquiries(payments, connectors),
     ...startCounts({ db, log }),
   ]
   return {
@@ -88,21 +87,6 @@ export async function startPayments(options: EngineOptions): Promise<Engine> {
     routes: { db, connectors, reload: table.reload },
     async close() {
       await Promise.all(loops.map((loop) => loop.close()))
-    },
-  }
-}
-
-/** Direct calls of each connector by themselves: one that hangs holds up no other. */
-function directCallsOf({ names, defaultName }: Connectors, start: () => DirectCalls): DirectCalls {
-  const otherwise = start()
-  const lanes = new Map(names.map((name) => [name, name === defaultName ? otherwise : start()]))
-  return {
-    call(calls: BackendCall[]) {
-      const groups = Map.groupBy(calls, ({ connector }) => connector ?? defaultName)
-      for (const [name, some] of groups) (lanes.get(name) ?? otherwise).call(some)
-    },
-    async close() {
-      await Promise.all([...lanes.values()].map((lane) => lane.close()))
     },
   }
 }

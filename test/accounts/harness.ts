@@ -14,6 +14,7 @@ import {
   type OpenSessionRequestSchema,
   type PersonalAccountProfileSchema,
 } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
 import { OnboardingEventSchema } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
@@ -128,6 +129,7 @@ export async function startHarness(
   const accounts = createRpcClient(AccountsService, clientOf('gateway'))
   const reports = createRpcClient(ReviewReportService, clientOf('simulator'))
   const onboardings = createRpcClient(OnboardingService, clientOf('console'))
+  const customers = createRpcClient(CustomerService, clientOf('console'))
   const projects = await projectIds(db)
   return {
     db,
@@ -143,6 +145,7 @@ export async function startHarness(
     accounts,
     reports,
     onboardings,
+    customers,
     projects,
     ...callers({ accounts, projectId: projects.demo }),
     ...readers(db),

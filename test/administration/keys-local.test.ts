@@ -202,6 +202,10 @@ it('services that cannot be asked leave the list as it is, unless nobody is to b
   const url = ['--accounts-url', 'http://127.0.0.1:1']
   const away = await run('rotate', 'billing/link.key', ...url, '--token', token)
   expect([away.code, away.err]).toEqual([1, expect.stringContaining('--now continues')])
+  // A refused bearer is no reason to go on without asking.
+  const refused = await run('rotate', 'billing/link.key', '--token', 'of-somebody-else')
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('UNAUTHENTICATED')])
+  expect(refused.err).not.toContain('--now')
   expect(idsOf(list('billing/link.key'))).toEqual(before)
   const now = await run('rotate', 'billing/link.key', '--now', ...url)
   expect(now.code).toBe(0)

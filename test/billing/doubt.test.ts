@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { newId, randomId } from '#core/identity/id.ts'
+import { businessTime } from '#platform/testing/business-time.ts'
 import { resolveReview } from '../../services/billing/operations/administer.ts'
-import { claimKeys } from '../../services/billing/store/bill-store.ts'
+import { bringForward, claimKeys } from '../../services/billing/store/bill-store.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, order, startHarness } from './harness.ts'
 
@@ -41,6 +42,24 @@ describe('a payment that the biller did not answer for', () => {
     expect([end.bill.state, end.replayed]).toEqual(['succeeded', true])
     expect(harness.billers.executed).toHaveLength(1)
     await eventually(() => expect(holds()[0]).toBe('posted'))
+  })
+
+  it('a payment that the biller did not answer for is enquired about when the test clock of a sandbox moves past the wait, and one under a lease is not', async () => {
+    harness.billers.after = lost
+    await harness.pay()
+    const waiting = await only()
+    const leased = order()
+    const leaseToken = randomId()
+    const ids = { billPaymentId: newId(), transactionId: randomUUID() }
+    await claimKeys(harness.db, [{ order: leased, ...ids, leaseToken, leaseMs: minuteMs }])
+    const aheadMs = BigInt(120 * minuteMs)
+    await businessTime({ db: harness.db, onMoved: bringForward }).advanceClock({ aheadMs })
+    await eventually(async () => {
+      const rows = await harness.rows()
+      expect(rows.find(({ id }) => id === waiting.id)?.state).toBe('succeeded')
+    })
+    const rows = await harness.rows()
+    expect(rows.find(({ id }) => id === ids.billPaymentId)?.state).toBe('claimed')
   })
 
   it('a payment that the biller never received fails, and can never be executed afterwards', async () => {

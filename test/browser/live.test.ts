@@ -28,7 +28,7 @@ describe.skipIf(chromium.missing !== undefined)(
       browser = await launchChromium(chromium)
     })
     afterEach(async () => {
-      pages.seen.hearsChanges = true
+      pages.seen.isSubscribed = true
       for (const { complaints, close } of visits.splice(0)) {
         if (complaints().length > 0) throw new Error(`the console: ${complaints().join('; ')}`)
         await close()
@@ -70,7 +70,7 @@ describe.skipIf(chromium.missing !== undefined)(
     })
 
     it('a page that is open polls where there is no stream', async () => {
-      pages.seen.hearsChanges = false
+      pages.seen.isSubscribed = false
       const payment = pages.page({ description: 'polled' })
       const { page, close } = await visit(browser)
       await page.clock.install()

@@ -12,13 +12,15 @@ export type Options = {
   ratePerS: number
   /** How long the load continues after each fault is over. */
   observeS: number
+  /** The revision that the fault `upgrade` begins with; undefined for the last one with other migrations. */
+  old: string | undefined
   /** Holds all data and logs of the run; emptied first. */
   folder: string
   /** Where the results are kept, from one run to the next. */
   results: string
 }
 
-export const usage = `npm run test:cluster -- [--fault NAME]… [--rate N] [--observe S] [--folder F] [--results F]
+export const usage = `npm run test:cluster -- [--fault NAME]… [--rate N] [--observe S] [--old REVISION] [--folder F] [--results F]
 faults: ${faultNames.join(', ')}`
 
 /** The options, or undefined when the command line is not understood. */
@@ -30,6 +32,7 @@ export function readOptions(args: string[]): Options | undefined {
         fault: { type: 'string', multiple: true, default: [...faultNames] },
         rate: { type: 'string', default: '4' },
         observe: { type: 'string', default: '15' },
+        old: { type: 'string' },
         folder: { type: 'string', default: path.join(os.tmpdir(), 'payweave-cluster') },
         results: { type: 'string', default: path.join(import.meta.dirname, 'results') },
       },
@@ -43,6 +46,7 @@ export function readOptions(args: string[]): Options | undefined {
       faults: known.filter((name) => values.fault.includes(name)),
       ratePerS,
       observeS,
+      old: values.old,
       folder: path.resolve(values.folder),
       results: path.resolve(values.results),
     }

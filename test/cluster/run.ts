@@ -15,7 +15,7 @@ import { measure } from './report/measure.ts'
 import { keepResult, lineOf, type Result } from './report/results.ts'
 import { slowestPushes } from './report/slowest.ts'
 
-type Run = Options & { programs: LabPrograms }
+type Run = Options & { programs: LabPrograms; version: string }
 
 /** Creates that succeed before a fault is injected: the cluster is warm, and the load flows. */
 const warmCreates = 20
@@ -58,7 +58,7 @@ async function runFault(
 
 async function main(): Promise<number> {
   const run = JSON.parse(process.argv[2] ?? '') as Run
-  const lab = await buildLab(run.folder, run.programs, note)
+  const lab = await buildLab(run.folder, run.version, run.programs, note)
   const receiver = await startReceiver(lab.network.client.address)
   const api = openApi(lab.sandbox)
   const lines: string[] = []

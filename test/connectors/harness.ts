@@ -15,6 +15,8 @@ import { createTestDatabase } from '../support/database.ts'
 import { freePorts } from '../support/servers.ts'
 
 const connectors = join(import.meta.dirname, '../../connectors')
+/** Origin of the pages that show card forms. */
+const pagesOrigin = 'https://pay.example'
 const processes = ['payments', 'accounts', 'institution', 'quotes', 'billing']
 
 /** Groups of checks, each of which is a test: a busy machine takes long for all of them. */
@@ -44,11 +46,13 @@ export type ConnectorSetup = {
   secrets: Record<string, string>
   variables: (webhookOrigin: string) => Record<string, string>
   migrations?: string
+  /** What fills in its card forms, if a script makes them. */
+  formsUrl?: string
 }
 
 /** Prepares the connector; `start` starts it. */
 export async function prepareConnector(setup: ConnectorSetup): Promise<ConnectorProcess> {
-  const { name, identity, secrets: files, variables, migrations } = setup
+  const { name, identity, secrets: files, variables, migrations, formsUrl } = setup
   const secrets = mkdtempSync(join(tmpdir(), `payweave-${name}-`))
   writeIdentities(secrets, [...processes, identity])
   const own = join(secrets, identity)
@@ -72,6 +76,8 @@ export async function prepareConnector(setup: ConnectorSetup): Promise<Connector
     ACCOUNTS_URL: urlOf(accounts),
     INSTITUTION_URL: urlOf(institution),
     SECRETS_DIR: own,
+    SIMULATOR_PUBLIC_URL: urlOf(webhookPort),
+    PUBLIC_BASE_URL: pagesOrigin,
     BACKEND_NAME: identity,
     ...variables(urlOf(webhookPort)),
   }
@@ -83,8 +89,9 @@ export async function prepareConnector(setup: ConnectorSetup): Promise<Connector
     map: { ...readOutcomeMap(join(folder, 'conformance.json')), settle_ms: 150 },
     host: '127.0.0.1',
     ports: { payments, accounts, institution },
-    pagesOrigin: 'https://pay.example',
+    pagesOrigin,
     executionsUrl: undefined,
+    formsUrl,
   }
   let child: ChildProcess | undefined
   const run = (checks: readonly BackendCheck[]) =>

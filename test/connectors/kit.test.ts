@@ -195,7 +195,8 @@ it('a worker whose lease another has taken ends nothing and changes nothing', as
   const charge = { chargeId: subject, businessName: 'Shop', expireTime: expire, ...money }
   await insertCharges(db, [charge])
   await startAttempt(db, subject, subject)
-  await acceptCredit(db, { reference: subject, kind: 'payout', ...money }, 'sent by nobody')
+  const credit = { reference: subject, kind: 'payout', chargeId: null, ...money } as const
+  await acceptCredit(db, credit, 'sent by nobody')
   const stale = await claim(0)
   const holder = await claim(minuteMs)
   if (stale === undefined || holder === undefined) throw new Error('no work')
@@ -204,7 +205,7 @@ it('a worker whose lease another has taken ends nothing and changes nothing', as
   await expect(endAttempt(db, subject, { outcome: 'paid' }, stale)).rejects.toThrow('lease')
   await expect(endCredit(db, subject, 'completed', stale)).rejects.toThrow('lease')
   expect(await findAttempt(db, subject)).toMatchObject({ outcome: 'processing' })
-  expect(await findCredit(db, subject)).toMatchObject({ isPending: true })
+  expect(await findCredit(db, subject)).toMatchObject({ state: 'pending' })
 
   receivers.expect(subject)
   expect(await endAttempt(db, subject, { outcome: 'paid' }, holder)).toBe(true)
@@ -225,9 +226,10 @@ it('a connector does not start with an empty secret, an address that is not http
     OTHER: 'EURO',
     NONE: '',
   }
-  const of = (payweaveEnv: 'production' | 'local') =>
-    connectorEnvironment({ secretsDir: secrets, payweaveEnv }, variables)
-  const { secret, variable, url, currency } = of('production')
+  const settings = { secretsDir: secrets, publicBaseUrl: 'https://pay.example/x' }
+  const of = (payweaveEnv: 'production' | 'local', simulatorPublicUrl?: string) =>
+    connectorEnvironment({ ...settings, payweaveEnv, simulatorPublicUrl }, variables)
+  const { secret, variable, url, currency, publicUrl, checkoutOrigin } = of('production')
   expect([secret('key'), variable('CURRENCY'), currency('CURRENCY'), url('URL')]).toEqual([
     'text',
     'EUR',
@@ -235,7 +237,13 @@ it('a connector does not start with an empty secret, an address that is not http
     'https://api.example/v1',
   ])
   expect(of('local').url('PLAIN')).toBe('http://api.example')
-  expect(() => secret('empty')).toThrow('the secret empty is empty')
+  expect(checkoutOrigin).toBe('https://pay.example')
+  expect(of('local', 'https://cards.example/').publicUrl()).toBe('https://cards.example')
+  expect(publicUrl).toThrow('SIMULATOR_PUBLIC_URL must be set')
+  writeFileSync(join(secrets, 'two'), 'new\nold\n')
+  expect(of('local').secrets('two')).toEqual(['new', 'old'])
+  for (const read of [secret, of('local').secrets])
+    expect(() => read('empty')).toThrow('the secret empty is empty')
   for (const name of ['NONE', 'ABSENT']) expect(() => variable(name)).toThrow(`${name} must be set`)
   for (const name of ['PLAIN', 'OTHER']) expect(() => url(name)).toThrow('must be an https URL')
   expect(() => url('NAMED')).toThrow('must be a URL without a user')
@@ -269,7 +277,7 @@ it('an id that is used again with other content is refused, and changes nothing'
   expect(await startAttempt(db, chargeId, attemptId)).toMatchObject({ outcome: 'processing' })
   expect((await startAttempt(db, other, randomUUID())).charge).toBeDefined()
 
-  const credit = { reference: randomUUID(), kind: 'payout', ...money } as const
+  const credit = { reference: randomUUID(), kind: 'payout', chargeId: null, ...money } as const
   await acceptCredit(db, credit, 'sent by nobody')
   for (const changed of [
     { amountMinor: 101n },
@@ -282,4 +290,11 @@ it('an id that is used again with other content is refused, and changes nothing'
   }
   await acceptCredit(db, credit, 'sent by nobody')
   expect(await findCredit(db, credit.reference)).toMatchObject(credit)
+
+  const refund = { ...credit, reference: randomUUID(), kind: 'refund', chargeId } as const
+  await acceptCredit(db, refund, 'sent by nobody')
+  await acceptCredit(db, refund, 'sent by nobody')
+  const ofOther = acceptCredit(db, { ...refund, chargeId: other }, 'sent by nobody')
+  await expect(ofOther).rejects.toMatchObject(conflict)
+  expect(await findCredit(db, refund.reference)).toMatchObject(refund)
 })

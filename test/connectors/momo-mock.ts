@@ -3,10 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
 import { parse } from 'yaml'
 import { serveHttp } from '../support/http-server.ts'
+import { type Answer, createChecks, type OpenApi } from './openapi-checks.ts'
 
 export const credentials = {
   subscriptionKey: 'momo-subscription-key-of-a-test',
@@ -37,23 +36,11 @@ export type Fault =
   /** Accepted, and then FAILED with NOT_ENOUGH_FUNDS. */
   | 'fails without funds'
 
-type Schema = Record<string, unknown>
-type Operation = {
-  parameters?: { $ref: string }[]
-  requestBody?: { content: { 'application/json': { schema: Schema } } }
-  responses: Record<string, { content?: { 'application/json': { schema: Schema } } }>
-}
-type Parameter = { name: string; in: string; required?: boolean; schema: Schema }
-type Document = {
-  paths: Record<string, Record<string, Operation>>
-  components: { parameters: Record<string, Parameter>; schemas: Record<string, Schema> }
-}
-type Answer = { status: number; body?: object }
 type Order = Record<string, unknown> & { externalId: string; amount: string; currency: string }
 type Stored = { order: Order; callbackUrl: string; status: string; reason?: string; unseen: number }
 
 const file = new URL('../../connectors/momo/openapi.yaml', import.meta.url)
-const document = parse(readFileSync(file, 'utf8'), { merge: true }) as Document
+const document = parse(readFileSync(file, 'utf8'), { merge: true }) as OpenApi
 
 /** MTN's page "Testing": what its test numbers come to. All others succeed. */
 const outcomes: Record<string, Record<string, string>> = {
@@ -87,7 +74,7 @@ export async function startMomo() {
   const texts: string[] = []
   const tokens = new Set<string>()
   const callbacks = new Set<Promise<unknown>>()
-  const check = createChecks(violations)
+  const check = createChecks(document, violations)
   let isPost = false
 
   /** Calls back twice, by POST and PUT in turn; MTN does not try again. */
@@ -214,50 +201,3 @@ const error = (status: number, code: string): Answer => ({
   status,
   body: { code, message: 'of a test' },
 })
-
-/** Holds calls and answers against the document. */
-function createChecks(violations: string[]) {
-  const ajv = new Ajv2020({ strict: false, allErrors: true })
-  addFormats.default(ajv)
-  ajv.addSchema({ $id: 'momo', components: document.components })
-  const isValid = (schema: Schema, value: unknown, where: string) => {
-    const text = JSON.stringify(schema).replaceAll('"#/', '"momo#/')
-    const isRight = ajv.validate(JSON.parse(text) as Schema, value)
-    if (!isRight) violations.push(`${where}: ${ajv.errorsText()}`)
-    return isRight
-  }
-  return {
-    request(request: IncomingMessage, path: string, text: string): Operation | undefined {
-      const { method = '' } = request
-      const found = Object.keys(document.paths).find((one) =>
-        new RegExp(`^${one.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
-      )
-      const operation = document.paths[found ?? '']?.[method.toLowerCase()]
-      if (operation === undefined) return void violations.push(`${method} ${path} is not described`)
-      const values = (operation.parameters ?? []).map(({ $ref }): [Parameter, unknown] => {
-        const parameter = document.components.parameters[$ref.split('/').at(-1) ?? '']
-        if (parameter === undefined) throw new Error(`no parameter ${$ref}`)
-        const { name } = parameter
-        return [
-          parameter,
-          parameter.in === 'header' ? request.headers[name.toLowerCase()] : path.split('/').at(-1),
-        ]
-      })
-      const areRight = values.every(([{ name, required, schema }, value]) =>
-        value === undefined
-          ? required !== true
-          : isValid(schema, value, `${method} ${path} ${name}`),
-      )
-      const schema = operation.requestBody?.content['application/json'].schema
-      const isRight = schema === undefined || isValid(schema, JSON.parse(text), `${method} ${path}`)
-      return areRight && isRight ? operation : undefined
-    },
-    answer(operation: Operation, path: string, { status, body }: Answer): void {
-      const described = operation.responses[status]
-      if (described === undefined)
-        return void violations.push(`${path}: ${status} is not described`)
-      const schema = described.content?.['application/json'].schema
-      if (schema !== undefined) isValid(schema, body, `${path} ${status}`)
-    },
-  }
-}

@@ -13,7 +13,8 @@ import { claimWork, insertWork } from '../../connectors/kit/store/work-store.ts'
 import { NotYet } from '../../connectors/kit/workers/worker.ts'
 import { advance } from '../../connectors/momo/operations/advance.ts'
 import { transferKind } from '../../connectors/momo/operations/transfer.ts'
-import { momoAt } from '../../connectors/momo/ports/momo.ts'
+import { type Momo, momoAt } from '../../connectors/momo/ports/momo.ts'
+import { findRequest, renewRequest } from '../../connectors/momo/store/request-store.ts'
 import {
   announce,
   type BackendCheck,
@@ -253,6 +254,19 @@ it('a worker whose lease another has taken sends nothing to MTN', async () => {
   expect(momo.sentOf(externalId)).toEqual([])
   await expect(send(holder)).rejects.toThrow(NotYet)
   expect(momo.sentOf(externalId)).toHaveLength(1)
+  // Another worker finds the request failed and makes a new one, while this one waits for its answer.
+  await renewRequest(db, externalId)
+  const slow: Momo = {
+    ...client,
+    async send(product, sent) {
+      const answer = await client.send(product, sent)
+      await renewRequest(db, externalId)
+      return answer
+    },
+  }
+  const sending = advance({ db, momo: slow, work: holder }, 'disbursement', wanted)
+  await expect(sending).rejects.toThrow(NotYet)
+  expect(await findRequest(db, externalId)).toMatchObject({ isAccepted: false, sentAgeMs: null })
   await database.drop()
 })
 

@@ -52,6 +52,15 @@ export function apiLogPeer(
       const requests = requestId === '' ? many(request, pageSize) : [request]
       return { requests, nextPageToken: pageToken === '' && requestId === '' ? randomUUID() : '' }
     },
+    listAllRequests({ outcome, pageToken, pageSize }) {
+      seen('ListAllRequests')
+      if (outcome !== RequestOutcome.UNSPECIFIED && outcome !== RequestOutcome.REFUSED) return {}
+      const own = Object.values(projects).map(({ request }) => request)
+      const [first] = own
+      const requests =
+        first === undefined ? [] : [...own, ...many(first, pageSize).slice(own.length)]
+      return { requests, nextPageToken: pageToken === '' ? randomUUID() : '' }
+    },
     getRequest({ projectId, entryId }) {
       seen('GetRequest')
       const request = of(projectId)

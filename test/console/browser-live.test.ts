@@ -1,6 +1,7 @@
 // Pages that change by themselves, in a real browser: a live tail under a flood of changes, and a replay.
 import { expect, it } from 'vitest'
-import { expectAccessible } from '../browser/visit.ts'
+import { ReplayJobState } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { expectAccessible, follow } from '../browser/visit.ts'
 import { eventually } from '../support/eventually.ts'
 import { describeInTab, projectBase } from './tab.ts'
 
@@ -26,5 +27,18 @@ describeInTab((signedIn) => {
     job.replayedCount = 8n
     await page.getByText('8 pushes').waitFor()
     job.replayedCount = 7n
+  })
+
+  it('a replay that somebody pauses offers to resume it, without a reload by hand', async () => {
+    const tab = signedIn()
+    const { job } = tab.harness.peers.projects.demo
+    const page = await tab.open(`${projectBase(tab)}/pushes/replays/${job.jobId}`)
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
+    job.state = ReplayJobState.PAUSED
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0)
+    await follow(page, () => page.getByRole('button', { name: 'Resume' }).click())
+    expect(tab.harness.peers.calls.map(({ rpc }) => rpc)).toContain('ResumeReplayJob')
+    job.state = ReplayJobState.RUNNING
   })
 })

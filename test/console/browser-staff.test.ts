@@ -10,6 +10,7 @@ const pages = {
   'a new customer': ({ harness: { peers } }: Tab) => `/inbox/onboardings/${peers.staff.reviewId}`,
   'what is stuck': () => '/stuck',
   'the dead letters': () => '/dead-letters',
+  'the API log of all projects': () => '/api-log',
   'the ledger': ({ harness: { peers } }: Tab) =>
     `/ledger?project=${peers.staff.projectId}&id=${peers.staff.transferId}`,
   'the catalogue': () => '/catalogue',

@@ -6,6 +6,9 @@ const demo = (tab: Tab) => tab.harness.peers.projects.demo
 
 const pages = {
   'a payment': (tab: Tab) => `${projectBase(tab)}/payments/${demo(tab).payment.paymentId}`,
+  'a customer': (tab: Tab) => `${projectBase(tab)}/customers/${demo(tab).customer.accountId}`,
+  'personal data': (tab: Tab) =>
+    `${projectBase(tab)}/customers/${demo(tab).customer.accountId}/personal`,
   'a bill payment': (tab: Tab) => `${projectBase(tab)}/bills/${demo(tab).bill.transactionId}`,
   'a transfer': (tab: Tab) => `${projectBase(tab)}/transfers/${demo(tab).transfer.movementId}`,
   'a request': (tab: Tab) => `${projectBase(tab)}/api-log/${demo(tab).request.entryId}`,

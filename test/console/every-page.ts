@@ -4,7 +4,8 @@ import { evil } from './rows.ts'
 
 /** Every page of the console. */
 export function pagesOf(peers: Peers): string[] {
-  const { projectId, payment, bill, transfer, quote, delivery, job, request } = peers.projects.demo
+  const { projectId, payment, bill, transfer, quote, delivery, job, request, customer } =
+    peers.projects.demo
   const { staff } = peers
   const base = `/projects/${projectId}`
   return [
@@ -14,9 +15,16 @@ export function pagesOf(peers: Peers): string[] {
     `${base}/payments?mobile=%2B12025550101&transaction=${encodeURIComponent(evil.slice(0, 64))}`,
     `${base}/receivers`,
     `${base}/developers`,
+    `${base}/developers/triggers`,
+    `${base}/developers/triggers?subject=${encodeURIComponent(evil)}`,
     `${base}/balances`,
     `${base}/branding`,
     `${base}/access`,
+    `${base}/customers`,
+    `${base}/customers?by=mobile&value=%2B12025550101`,
+    `${base}/customers?by=email&value=${encodeURIComponent(evil)}`,
+    `${base}/customers/${customer.accountId}`,
+    `${base}/customers/${customer.accountId}/personal`,
     `${base}/bills`,
     `${base}/bills?state=success`,
     `${base}/bills/${bill.transactionId}`,
@@ -31,6 +39,7 @@ export function pagesOf(peers: Peers): string[] {
     `/inbox/onboardings/${staff.reviewId}`,
     '/stuck',
     '/dead-letters?state=exhausted',
+    '/api-log',
     `/ledger?project=${staff.projectId}&id=${staff.transferId}`,
     `/ledger?project=${staff.projectId}&id=${staff.holdId}`,
     '/catalogue',
@@ -40,6 +49,7 @@ export function pagesOf(peers: Peers): string[] {
     `${base}/pushes`,
     `${base}/pushes?subject=${encodeURIComponent(evil.slice(0, 64))}&state=exhausted`,
     `${base}/pushes/${delivery.deliveryId}`,
+    `${base}/pushes/replays`,
     `${base}/pushes/tail`,
     `${base}/pushes/replays/${job.jobId}`,
     `${base}/payments/${payment.paymentId}`,

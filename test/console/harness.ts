@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
+import { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
+import { ItemClaimService } from '#gen/payweave/accounts/v1/item_claim_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
@@ -32,12 +34,14 @@ import { createTestClock } from '#platform/testing/clock.ts'
 import { openClients } from '../../console/clients.ts'
 import { createConsole } from '../../console/http/app.ts'
 import { watchParts } from '../../console/parts/reader.ts'
+import { sandboxOf } from '../../console/sandbox.ts'
 import { signInLink } from '../../console/sign-in/local-key.ts'
 import { localIssuerPath } from '../../console/sign-in/local-provider.ts'
 import { openOidc } from '../../console/sign-in/oidc.ts'
 import { callbackPath } from '../../console/sign-in/routes.ts'
-import { insertActivity } from '../../console/store/activity-store.ts'
+import { type Activity, insertActivity } from '../../console/store/activity-store.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
+import { type Browser, newBrowser } from './http-browser.ts'
 import { servePart } from './parts.ts'
 import { newPeers } from './peers.ts'
 import type { Texts } from './rows.ts'
@@ -92,6 +96,8 @@ export async function startHarness(texts?: Texts) {
       [BalanceService, peers.balances],
       [SettlementPostingService, peers.settlements],
       [OnboardingService, peers.onboardings],
+      [ItemClaimService, peers.claims],
+      [CustomerService, peers.customers],
     ]),
     serve('payments', [
       [PaymentsService, peers.payments],
@@ -122,7 +128,8 @@ export async function startHarness(texts?: Texts) {
     deliveryUrl = '',
   ] = servers.map(({ port }) => `http://${host}:${port}`)
   const urls = { accountsUrl, paymentsUrl, institutionUrl, quotesUrl, billingUrl, deliveryUrl }
-  const clients = openClients(urls, identityOf('console'), (one) => insertActivity(db, one))
+  const record = (one: Activity) => insertActivity(db, one)
+  const clients = openClients(urls, identityOf('console'), record)
   const part = await servePart()
   const parts = watchParts(
     [
@@ -143,6 +150,16 @@ export async function startHarness(texts?: Texts) {
     db,
     clients,
     parts,
+    sandbox: {
+      // Nothing listens there.
+      ...sandboxOf({
+        baseUrl: 'http://127.0.0.1:1',
+        projects: { demo: { subscriptionKey: 'pwk_test_key', apiKey: 'pwa_key' } },
+        readOnly: false,
+      }),
+      project: peers.projects.demo.name,
+    },
+    record,
     oidc: openOidc({
       issuer: `${consoleUrl}${localIssuerPath}`,
       clientId,
@@ -206,56 +223,4 @@ async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo
   await new Promise((resolve) => server.close(resolve))
   return port
-}
-
-/** One answer, after redirects were followed or not. */
-export type Answer = { url: string; status: number; headers: Headers; text: string }
-
-export type Browser = ReturnType<typeof newBrowser>
-
-/** A client that keeps cookies as a browser does. */
-function newBrowser(consoleUrl: string) {
-  const cookies = new Map<string, string>()
-  let token: { of: string | undefined; text: string } = { of: undefined, text: '' }
-
-  async function once(url: string, init: RequestInit = {}): Promise<Answer> {
-    const headers = new Headers(init.headers)
-    headers.set('cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
-    const answer = await fetch(url, { ...init, headers, redirect: 'manual' })
-    for (const set of answer.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? []
-      if (/max-age=0|expires=thu, 01 jan 1970/i.test(set)) cookies.delete(name)
-      else cookies.set(name, value)
-    }
-    return { url, status: answer.status, headers: answer.headers, text: await answer.text() }
-  }
-
-  async function follow(path: string, init?: RequestInit): Promise<Answer> {
-    let answer = await once(new URL(path, consoleUrl).href, init)
-    for (;;) {
-      const next = answer.headers.get('location')
-      if (next === null) return answer
-      answer = await once(new URL(next, answer.url).href)
-    }
-  }
-
-  return {
-    cookies,
-    /** One request, whose redirect is not followed. */
-    get: (path: string, init?: RequestInit) => once(new URL(path, consoleUrl).href, init),
-    /** Follows redirects to a page. */
-    follow,
-    /** Sends a form with the token of a page of this session, unless another is given. */
-    async post(path: string, fields: Record<string, string> = {}, init: RequestInit = {}) {
-      const session = cookies.get('payweave-console')
-      if (session !== token.of) token = { of: session, text: formTokenIn((await follow('/')).text) }
-      const body = new URLSearchParams({ form_token: token.text, ...fields })
-      return await once(new URL(path, consoleUrl).href, { ...init, method: 'POST', body })
-    },
-  }
-}
-
-/** The token in the forms of a page. */
-export function formTokenIn(html: string): string {
-  return /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? ''
 }

@@ -1,10 +1,12 @@
 // Tests what pages may contain and load, and the files and streams beside them.
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { samplePng } from '../support/files/png.ts'
 import { pagesOf } from './every-page.ts'
-import { type Browser, formTokenIn, type Harness, startHarness } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
+import { type Browser, formTokenIn } from './http-browser.ts'
 import { endlessSubject } from './peers.ts'
 import type { Project } from './projects.ts'
 import { evil } from './rows.ts'
@@ -60,6 +62,30 @@ it('the first page of a project counts today, draws the day and shows what waits
   expect(plain).toContain('100.00 USD')
   expect(text).not.toContain('Every receiver takes its pushes')
 })
+
+it('a page shows its calls as commands that a shell reads as they are meant', async () => {
+  const { projectId } = harness.peers.projects.demo
+  const reference = `it's "$(id)" \\ \`id\``
+  const query = new URLSearchParams({ transaction: reference }).toString()
+  const { text } = await browser.get(`/projects/${projectId}/payments?${query}`)
+  const shown = /<pre tabindex="0">(curl [^<]*)<\/pre>/.exec(text)?.[1] ?? ''
+  const command = shown.replaceAll(/&(?:#39|quot|amp|lt|gt);/g, (entity) => plainOf[entity] ?? '')
+  const script = `curl() { printf '%s\\0' "$@"; }; ${command}`
+  const env = { GRPC_PAYMENTS: 'http://payments.test', GRPC_TOKEN: 'secret' }
+  const args = execFileSync('/bin/sh', ['-c', script], { env }).toString().split('\0')
+  expect(args[1]).toBe('http://payments.test/payweave.payments.v1.PaymentsService/ListPayments')
+  expect(args[3]).toBe('authorization: Bearer secret')
+  expect(JSON.parse(args[7] ?? '')).toMatchObject({ projectId, transactionId: reference })
+})
+
+/** What templates escape. */
+const plainOf: Record<string, string> = {
+  '&#39;': "'",
+  '&quot;': '"',
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+}
 
 it('Now shows what is wrong with the parts, what waits, and alerts with their runbooks', async () => {
   const { part, parts } = harness
@@ -257,6 +283,19 @@ it.each([
     expect((await browser.get(`${path}?state=failed`)).text.trimEnd()).toBe(head)
   },
 )
+
+it('the requests of all projects are a list that leads to each, and a CSV file that names its project', async () => {
+  const { demo, other } = harness.peers.projects
+  const { text } = await browser.get('/api-log')
+  for (const { projectId, request } of [demo, other]) {
+    expect(text).toContain(`href="/projects/${projectId}/api-log/${request.entryId}"`)
+  }
+  const file = (await browser.get('/api-log.csv?outcome=refused')).text
+  const [head, ...rows] = file.trimEnd().split('\r\n')
+  expect(head).toMatch(/^project_id,entry_id,ended,route,/)
+  expect(rows[1]).toMatch(new RegExp(`^${other.projectId},${other.request.entryId},`))
+  expect((await browser.get('/api-log.csv?outcome=failed')).text.trimEnd()).toBe(head)
+})
 
 it('the receipt of a bill payment is a download for all but viewers', async () => {
   const { demo, other } = harness.peers.projects

@@ -4,6 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid } from '#core/errors/errors.ts'
 import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import type { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
 import { type BillingService, BillPaymentState } from '#gen/payweave/billing/v1/billing_pb.js'
 import type { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { type DeliveryService, DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
@@ -263,21 +265,22 @@ export function newPeers(texts: Texts = evilTexts) {
       return { deliveries, nextPageToken: pageToken === '' ? 'second' : '' }
     },
   }
+  const jobAfter = (rpc: string) => (about: { projectId: string }) => {
+    seen(rpc)
+    return { job: of(about.projectId).job }
+  }
   const replays: Partial<ServiceImpl<typeof ReplayService>> = {
-    createReplayJob({ projectId }) {
-      seen('CreateReplayJob')
-      return { job: of(projectId).job }
-    },
+    createReplayJob: jobAfter('CreateReplayJob'),
     getReplayJob({ projectId, jobId }) {
       seen('GetReplayJob')
       const { job } = of(projectId)
       if (job.jobId !== jobId) throw new Failure('REPLAY_NOT_FOUND', 'no such job')
       return { job }
     },
-    cancelReplayJob({ projectId }) {
-      seen('CancelReplayJob')
-      return { job: of(projectId).job }
-    },
+    listReplayJobs: ({ projectId, pageSize }) => ({ jobs: many(of(projectId).job, pageSize) }),
+    pauseReplayJob: jobAfter('PauseReplayJob'),
+    resumeReplayJob: jobAfter('ResumeReplayJob'),
+    cancelReplayJob: jobAfter('CancelReplayJob'),
   }
   const merchantDeliveries: Partial<ServiceImpl<typeof MerchantDeliveryService>> = {
     listPaymentPushes: ({ projectId }) => ({ deliveries: [pushOf(of(projectId), texts)] }),
@@ -340,7 +343,38 @@ export function newPeers(texts: Texts = evilTexts) {
       throw new Failure('QUOTE_NOT_FOUND', 'no such quote')
     },
   }
-  const handlers = { access, payments, institution, quotes, bills, ...ofDelivery }
+  const customerOf = (projectId: string, accountId: string) => {
+    const { customer } = of(projectId)
+    if (customer.accountId === accountId) return customer
+    throw new Failure('ACCOUNT_NOT_FOUND', 'no account matches')
+  }
+  const masked = {
+    nameMasked: texts.name,
+    mobileNumberMasked: texts.number,
+    emailMasked: texts.email,
+    accountNumberMasked: texts.id,
+    createTime: time,
+  }
+  const customers: Partial<ServiceImpl<typeof CustomerService>> = {
+    listCustomers({ projectId, lookupType, pageToken, pageSize }) {
+      seen('ListCustomers')
+      const one = { ...of(projectId).customer, ...masked }
+      if (lookupType !== LookupType.UNSPECIFIED) return { customers: [one] }
+      return { customers: many(one, pageSize), nextPageToken: pageToken === '' ? randomUUID() : '' }
+    },
+    getCustomer: ({ projectId, accountId }) => ({
+      customer: { ...customerOf(projectId, accountId), ...masked },
+    }),
+    getPersonalData({ projectId, accountId }) {
+      seen('GetPersonalData')
+      const names = { firstName: texts.name, lastName: texts.name, accountNumber: texts.id }
+      const contacts = { mobileNumber: '+12025550101', email: texts.email }
+      const money = { currency: 'USD', minorUnits: 12_300n }
+      const account = { ...customerOf(projectId, accountId), ...names, ...contacts }
+      return { account, posted: money, held: money }
+    },
+  }
+  const handlers = { customers, access, payments, institution, quotes, bills, ...ofDelivery }
   return {
     pages,
     projects,

@@ -4,6 +4,11 @@ import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Failure } from '#core/errors/errors.ts'
 import { Environment } from '#gen/payweave/accounts/v1/access_pb.js'
+import {
+  AccountStatus,
+  FundsAccessStatus,
+  OnboardingStatus,
+} from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { BillPaymentSchema, BillPaymentState } from '#gen/payweave/billing/v1/billing_pb.js'
 import {
   AttemptOutcome,
@@ -98,7 +103,7 @@ export function newProject(name: string, texts: Texts) {
     ],
   })
   const bill = create(BillPaymentSchema, {
-    transactionId: randomUUID(),
+    transactionId: `bill_${randomUUID().replaceAll('-', '')}`,
     state: BillPaymentState.SUCCESS,
     receiptId: 'PWBP-AAAA1111',
     externalReference: texts.id,
@@ -162,7 +167,18 @@ export function newProject(name: string, texts: Texts) {
     supportPhone: texts.number,
     websiteUrl: texts.url,
   }
-  const things = { payment, bill, transfer, quote, delivery, job }
+  const customer = {
+    accountId: randomUUID(),
+    institutionName: texts.name,
+    accountType: texts.note,
+    country: 'GH',
+    currency: 'USD',
+    accountStatus: AccountStatus.AVAILABLE,
+    accountLevel: 2,
+    fundsAccessStatus: FundsAccessStatus.FULL,
+    onboardingStatus: OnboardingStatus.COMPLETED,
+  }
+  const things = { payment, bill, transfer, quote, delivery, job, customer }
   return { projectId, branding, ...named, keyId, ...things, request: requestOf(projectId, texts) }
 }
 

@@ -1,8 +1,12 @@
 // Tests what each role may do: pages show no more, and services accept no more, even if the console does.
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ConfigurationError } from '#platform/process/configuration-error.ts'
 import { permissions } from '#platform/rpc/auth/roles.ts'
+import { openSandbox } from '../../console/sandbox.ts'
 import { localPeople } from '../../console/sign-in/local-provider.ts'
+import { listActivity } from '../../console/store/activity-store.ts'
 import { type Harness, startHarness } from './harness.ts'
 
 let harness: Harness
@@ -20,6 +24,8 @@ type Action = {
   fields?: Record<string, string>
   /** The status of a success; 303 unless it is given. */
   answers?: number
+  /** Whether it claims an item first, which is for those who may open the page. */
+  claims?: boolean
   /** Whether the call is for no single project. */
   isForAll?: boolean
 }
@@ -63,6 +69,11 @@ function actions(): Action[] {
       page: `${base}/pushes/replays/${job.jobId}`,
       post: 'cancel',
       rpc: 'payweave.delivery.v1.ReplayService/CancelReplayJob',
+    },
+    {
+      page: `${base}/pushes/replays/${job.jobId}`,
+      post: 'pause',
+      rpc: 'payweave.delivery.v1.ReplayService/PauseReplayJob',
     },
     ...[
       { post: 'subscription-keys', rpc: 'payweave.accounts.v1.AccessService/IssueSubscriptionKey' },
@@ -109,6 +120,7 @@ function actions(): Action[] {
       fields: {
         project_id: staff.projectId,
         transaction_id: 'bill-1',
+        item_id: staff.projectId,
         decision: 'paid',
         note: 'their statement',
       },
@@ -141,6 +153,7 @@ function actions(): Action[] {
     })),
     {
       page: '/dead-letters',
+      claims: true,
       needs: 'payweave.delivery.v1.DeadLetterService/ListDeadLetters',
       post: 'resend',
       rpc: 'payweave.delivery.v1.DeliveryService/ReplayDelivery',
@@ -197,9 +210,9 @@ describe.each(inDemo)('$role', ({ id, role }) => {
   it(`a ${role} sees the actions that they may take, and services refuse all others`, async () => {
     const browser = await harness.signedIn(id)
     const roles = permissions as Record<string, readonly string[]>
-    for (const { page, needs, post, rpc, fields, answers = 303, isForAll } of actions()) {
-      const may = roles[rpc]?.includes(role) ?? false
+    for (const { page, needs, post, rpc, fields, answers = 303, claims, isForAll } of actions()) {
       const mayOpen = needs === undefined || (roles[needs]?.includes(role) ?? false)
+      const may = (roles[rpc]?.includes(role) ?? false) && (claims !== true || mayOpen)
       const shown = await browser.get(page)
       expect([rpc, shown.status, shown.text.includes(`action="${page}/${post}"`)]).toEqual([
         rpc,
@@ -247,4 +260,72 @@ it('ticks decide what a project may call at an institution, and no grant is made
   })
   await browser.post(`${base}/update`)
   expect(changed).toMatchObject({ accountAccess: false, allowedIps: [] })
+})
+
+it.each(inDemo)(
+  'the personal data of a customer is shown to a $role only if they may see it, and written down',
+  async ({ id, role }) => {
+    const { projectId, customer } = harness.peers.projects.demo
+    const browser = await harness.signedIn(id)
+    const path = `/projects/${projectId}/customers/${customer.accountId}`
+    const may = ['support', 'operator', 'administrator'].includes(role)
+    expect((await browser.get(path)).text.includes(`href="${path}/personal"`)).toBe(may)
+    harness.peers.calls.length = 0
+    const { status, text } = await browser.get(`${path}/personal`)
+    expect([status, text.includes('123.00 USD')]).toEqual(may ? [200, true] : [403, false])
+    expect(harness.peers.calls.some(({ rpc }) => rpc === 'GetPersonalData')).toBe(may)
+    const person = `${id}@example.com`
+    const wanted = { person, projectId, before: '', limit: 20 }
+    expect(await listActivity(harness.db, wanted)).toContainEqual(
+      expect.objectContaining({
+        rpc: 'payweave.accounts.v1.CustomerService/GetPersonalData',
+        target: customer.accountId,
+      }),
+    )
+  },
+)
+
+describe('a trigger of the sandbox', () => {
+  const pathOf = (name: 'demo' | 'other') =>
+    `/projects/${harness.peers.projects[name].projectId}/developers/triggers`
+  const trigger = 'payment.paid'
+
+  it.each(inDemo)(
+    'a trigger of the sandbox is for a $role only if they may issue keys',
+    async ({ id, role }) => {
+      const path = pathOf('demo')
+      const { projectId } = harness.peers.projects.demo
+      const browser = await harness.signedIn(id)
+      const may = ['merchant_developer', 'administrator'].includes(role)
+      const developers = await browser.get(path.replace('/triggers', ''))
+      expect(developers.text.includes(`href="${path}"`)).toBe(may)
+      const shown = await browser.get(path)
+      expect([shown.status, shown.text.includes(`value="${trigger}"`)]).toEqual([
+        may ? 200 : 403,
+        may,
+      ])
+      // The sandbox of these tests does not answer.
+      const { status, text } = await browser.post(path, { trigger })
+      expect([status, text.includes('It has not happened')]).toEqual([may ? 409 : 403, may])
+      expect(text).not.toContain('pwk_test_key')
+      const wanted = { person: `${id}@example.com`, projectId, before: '', limit: 20 }
+      const written = (await listActivity(harness.db, wanted)).map(({ rpc }) => rpc)
+      expect(written.includes(`payweave trigger ${trigger}`)).toBe(may)
+    },
+  )
+
+  it('a trigger of the sandbox exists in the project of its keys alone, and by its name', async () => {
+    const browser = await harness.signedIn('ama')
+    expect((await browser.get(pathOf('other'))).status).toBe(404)
+    expect((await browser.post(pathOf('other'), { trigger })).status).toBe(404)
+    expect((await browser.post(pathOf('demo'), { trigger: 'payment.none' })).status).toBe(404)
+  })
+
+  it('a trigger of the sandbox is in no console of production, nor in one without its file', () => {
+    const file = join(import.meta.dirname, 'harness.ts')
+    expect(openSandbox(undefined, 'production')).toBeUndefined()
+    expect(openSandbox(undefined, 'local')).toBeUndefined()
+    expect(() => openSandbox(file, 'production')).toThrow(ConfigurationError)
+    expect(() => openSandbox(`${file}.none`, 'local')).toThrow(ConfigurationError)
+  })
 })

@@ -29,6 +29,7 @@ describe('a person of one project', () => {
         `pushes/${other.delivery.deliveryId}`,
         `pushes/replays/${other.job.jobId}`,
         `api-log/${other.request.entryId}`,
+        `customers/${other.customer.accountId}`,
       ]
       /** What no search finds by its id. */
       const unsearched = [
@@ -43,6 +44,9 @@ describe('a person of one project', () => {
         `/payments?merchant=${other.payment.merchantId}`,
         '/receivers',
         '/balances',
+        '/customers',
+        '/customers?by=mobile&value=%2B12025550101',
+        `/customers/${other.customer.accountId}/personal`,
         '/bills',
         '/bills.csv',
         '/transfers',
@@ -53,11 +57,14 @@ describe('a person of one project', () => {
         '/access',
         '/balances/statement.csv',
         '/developers',
+        '/developers/triggers',
         '/branding',
         '/branding/preview',
         '/branding/logo.png',
         '/pushes',
         '/pushes.csv',
+        '/pushes/replays',
+        '/pushes/replays.csv',
         '/pushes/tail',
         '/pushes/tail/events',
         '/search?q=1',
@@ -82,6 +89,7 @@ describe('a person of one project', () => {
         `payments/${other.payment.paymentId}/cancel`,
         'developers/subscription-keys',
         'developers/api-keys',
+        'developers/triggers',
         'developers/subscription-keys/revoke',
         'developers/api-keys/revoke',
         'access/update',
@@ -91,6 +99,8 @@ describe('a person of one project', () => {
         `payments/${other.payment.paymentId}/refund`,
         `pushes/${other.delivery.deliveryId}/resend`,
         `pushes/replays/${other.job.jobId}/cancel`,
+        `pushes/replays/${other.job.jobId}/pause`,
+        `pushes/replays/${other.job.jobId}/resume`,
       ]
       harness.peers.calls.length = 0
       for (const change of changes) {
@@ -106,7 +116,7 @@ describe('a person of one project', () => {
     const { demo, other } = harness.peers.projects
     const own = await harness.signedIn('abena')
     const staff = await harness.signedIn('yaw')
-    for (const [browser, { projectId, payment, transfer, delivery, job }] of [
+    for (const [browser, { projectId, payment, transfer, delivery, job, customer, bill }] of [
       [own, demo],
       [staff, demo],
       [staff, other],
@@ -116,6 +126,8 @@ describe('a person of one project', () => {
         [transfer.movementId, `transfers/${transfer.movementId}`],
         [delivery.deliveryId, `pushes/${delivery.deliveryId}`],
         [job.jobId, `pushes/replays/${job.jobId}`],
+        [customer.accountId, `customers/${customer.accountId}`],
+        [bill.transactionId, `bills/${bill.transactionId}`],
       ]) {
         const found = await browser.follow(`/search?q=${id}`)
         expect([found.status, found.url]).toEqual([
@@ -161,6 +173,8 @@ it('pages of the staff are for no merchant', async () => {
       file,
       '/stuck',
       '/dead-letters',
+      '/api-log',
+      '/api-log.csv',
       '/ledger',
       '/catalogue',
       '/routing',
@@ -172,6 +186,32 @@ it('pages of the staff are for no merchant', async () => {
     expect((await browser.get('/audit/calls.csv')).status).toBe(403)
     expect((await browser.follow('/')).text).not.toContain('href="/inbox"')
   }
+})
+
+it('a search leads those who may see the ledger to a transfer or a hold, and asks it for nobody else', async () => {
+  const { staff, calls, projects } = harness.peers
+  const operator = await harness.signedIn('ama')
+  for (const id of [staff.transferId, staff.holdId]) {
+    const found = await operator.get(`/search?q=${id}`)
+    expect(found.headers.get('location')).toMatch(new RegExp(`^/ledger\\?project=.*&id=${id}$`))
+  }
+  calls.length = 0
+  const merchant = await harness.signedIn('abena')
+  const { projectId } = projects.demo
+  expect((await merchant.get(`/projects/${projectId}/search?q=${staff.transferId}`)).status).toBe(
+    404,
+  )
+  expect(calls.map(({ rpc }) => rpc)).not.toContain('GetTransfer')
+})
+
+it('the header leads the staff to the same page of another project, and a person of one project nowhere', async () => {
+  const { demo, other } = harness.peers.projects
+  const path = `/projects/${demo.projectId}/payments/${demo.payment.paymentId}`
+  const linkOf = ({ text }: { text: string }) =>
+    text.includes(`href="/projects/${other.projectId}/payments"`)
+  expect(linkOf(await (await harness.signedIn('yaw')).get(path))).toBe(true)
+  const { text } = await (await harness.signedIn('abena')).get(path)
+  expect(text).not.toContain('aria-label="Projects"')
 })
 
 it('a search of the staff asks a few projects at a time', async () => {

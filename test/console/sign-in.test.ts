@@ -1,6 +1,7 @@
 // Tests how people sign in and out, and whose session a browser holds.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { formTokenIn, type Harness, limits, startHarness } from './harness.ts'
+import { type Harness, limits, startHarness } from './harness.ts'
+import { formTokenIn } from './http-browser.ts'
 
 let harness: Harness
 beforeAll(async () => {

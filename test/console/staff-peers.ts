@@ -4,6 +4,11 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import type { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import {
+  type Item,
+  type ItemClaimService,
+  ItemKind,
+} from '#gen/payweave/accounts/v1/item_claim_pb.js'
+import {
   HoldState,
   InternalAccount,
   type LedgerService,
@@ -14,6 +19,7 @@ import type { SettlementPostingService } from '#gen/payweave/accounts/v1/settlem
 import type { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { CallKind, type PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { RouteKind, type RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
+import { currentContext } from '#platform/rpc/context.ts'
 import { type Many, type Texts, time } from './rows.ts'
 
 const usd = (minorUnits: bigint) => ({ currency: 'USD', minorUnits })
@@ -200,8 +206,36 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       yield { chunk: picture.subarray(10) }
     },
   }
+  /** Who has which kind of item; every other item is the reader's own. */
+  const holders = new Map([
+    [ItemKind.SUSPENSE, texts.person],
+    [ItemKind.SETTLEMENT, ''],
+  ])
+  const claimOf = (item: Item) => {
+    const own = `console:${currentContext()?.caller?.person?.id}`
+    return { item, holder: holders.get(item.kind) ?? own, claimTime: time }
+  }
+  const claims: Partial<ServiceImpl<typeof ItemClaimService>> = {
+    claimItem({ item, takeOverFrom }) {
+      seen('ClaimItem')
+      const holder = item === undefined ? undefined : holders.get(item.kind)
+      if (item === undefined || (holder || takeOverFrom) !== takeOverFrom) {
+        throw new Failure('ITEM_CLAIMED', `${holder} works on this item`)
+      }
+      return { claim: claimOf(item) }
+    },
+    releaseItem() {
+      seen('ReleaseItem')
+      return {}
+    },
+    listItemClaims: ({ items }) => ({
+      claims: items.map(claimOf).filter(({ holder }) => holder !== ''),
+    }),
+  }
   return {
     staff,
+    holders,
+    claims,
     onboardings,
     ledger,
     settlements,

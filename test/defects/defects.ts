@@ -1,16 +1,17 @@
 // Defects that a test must find: each is one change of the source, and the test that has to fail with it.
 
-/** One planted defect. */
-export type Defect = {
+/** One change of the source. */
+export type Planted = {
   /** What the product does wrong with it. */
   name: string
   file: string
   /** Occurs once in the file. */
   find: string
   replace: string
-  /** The test file that fails with it. */
-  foundBy: string
 }
+
+/** One planted defect, with the test file that fails with it. */
+export type Defect = Planted & { foundBy: string }
 
 const inbox = 'platform/events'
 const payments = 'services/payments/domain'
@@ -193,6 +194,51 @@ export const defects: readonly Defect[] = [
     find: 'const published = batch.filter((_, index) => errors[index] === undefined)',
     replace: 'const published = batch.filter((_, index) => index < errors.length)',
     foundBy: 'test/events/loss.test.ts',
+  },
+  {
+    name: 'waiting pushes are claimed newest first',
+    file: `${delivery}/store/claim-store.ts`,
+    find: 'order by next_attempt_at limit $',
+    replace: 'order by next_attempt_at desc limit $',
+    foundBy: 'test/simulation/simulation.test.ts',
+  },
+  {
+    name: 'an event ends though its consumer has not seen it',
+    file: `${inbox}/confirmer.ts`,
+    find: 'if (state !== InboxState.SEEN) seen.delete(id)',
+    replace: 'if (state === InboxState.POISONED) seen.delete(id)',
+    foundBy: 'test/simulation/simulation.test.ts',
+  },
+  {
+    name: 'a push is posted before its attempt is recorded',
+    file: `${delivery}/workers/intake.ts`,
+    find: `const stored = await storeEvents(db, { eventIds, pushes, ...reserved })
+      begin(stored.startedAt)`,
+    replace: `begin(new Map(pushes.map(({ deliveryId }) => [deliveryId, new Date()])))
+      const stored = await storeEvents(db, { eventIds, pushes, ...reserved })`,
+    foundBy: 'test/simulation/simulation.test.ts',
+  },
+  {
+    name: 'a biller that may have been called counts as not called',
+    file: 'services/billing/operations/pay.ts',
+    find: 'if (wasNotSent(error)) throw error\n    log.warn',
+    replace: 'if (error instanceof Error) throw error\n    log.warn',
+    foundBy: 'test/simulation/simulation.test.ts',
+  },
+  {
+    name: 'a hold that may still come counts as released',
+    file: 'services/billing/operations/abandon.ts',
+    find: `if (!(await ledger.hold(hold))) return false
+  await ledger.release(hold)`,
+    replace: 'await ledger.release(hold).catch(() => undefined)',
+    foundBy: 'test/simulation/simulation.test.ts',
+  },
+  {
+    name: 'the answers of a batch go to the wrong callers',
+    file: 'platform/db/batcher.ts',
+    find: 'const answer = answers[index] as',
+    replace: 'const answer = answers[answers.length - 1 - index] as',
+    foundBy: 'test/simulation/simulation.test.ts',
   },
   {
     name: 'a signature does not cover its time',

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { Defect } from './defects.ts'
+import type { Defect, Planted } from './defects.ts'
 
 /** What a test made of a defect: it failed, it passed, or it did not run. */
 export type Finding = 'found' | 'missed' | 'not run'
@@ -13,8 +13,10 @@ export type Tried = { finding: Finding; output: string }
 
 /** A copy of the project to plant defects in. */
 export type Copy = {
-  /** Runs the defect's test, or what is given, on the folder of the copy with the defect in place. */
-  tryDefect(defect: Defect, run?: (folder: string) => Promise<Tried>): Promise<Tried>
+  /** Runs the defect's test on the copy with the defect in place. */
+  tryDefect(defect: Defect): Promise<Tried>
+  /** Runs what is given on the folder of the copy with the defect in place. */
+  runWith<T>(defect: Planted, run: (folder: string) => Promise<T>): Promise<T>
   remove(): void
 }
 
@@ -30,35 +32,37 @@ export function copyProject(): Copy {
     filter: (source) => !leftOut.has(path.relative(root, source)),
   })
   symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'))
+  const runWith: Copy['runWith'] = async (defect, run) => {
+    const file = path.join(folder, defect.file)
+    const good = readFileSync(file, 'utf8')
+    writeFileSync(file, withDefect(good, defect))
+    try {
+      return await run(folder)
+    } finally {
+      writeFileSync(file, good)
+    }
+  }
   return {
-    async tryDefect(defect, run = (place) => runTest(place, defect.foundBy)) {
-      const file = path.join(folder, defect.file)
-      const good = readFileSync(file, 'utf8')
-      writeFileSync(file, withDefect(good, defect))
-      try {
-        return await run(folder)
-      } finally {
-        writeFileSync(file, good)
-      }
-    },
+    runWith,
+    tryDefect: (defect) => runWith(defect, (place) => runTest(place, defect.foundBy)),
     remove: () => rmSync(folder, { recursive: true, maxRetries: 5 }),
   }
 }
 
 /** The text with the defect. Throws unless its place is there exactly once. */
-export function withDefect(text: string, { name, file, find, replace }: Defect): string {
+export function withDefect(text: string, { name, file, find, replace }: Planted): string {
   const parts = text.split(find)
   if (parts.length !== 2) throw new Error(`${name}: ${parts.length - 1} places in ${file}`)
   return parts.join(replace)
 }
 
-/** As many of the defects, chosen by a seed. */
-export function choose(all: readonly Defect[], count: number, seed: number): Defect[] {
+/** As many of all, chosen by a seed. */
+export function choose<T>(all: readonly T[], count: number, seed: number): T[] {
   const step = Math.max(1, Math.floor(all.length / count))
-  return Array.from(
-    { length: Math.min(count, all.length) },
-    (_, n) => all[(seed + n * step) % all.length],
-  ).filter((one) => one !== undefined)
+  return Array.from({ length: Math.min(count, all.length) }, (_, n) => {
+    const place = (seed + n * step) % all.length
+    return all.slice(place, place + 1)
+  }).flat()
 }
 
 function runTest(folder: string, test: string): Promise<Tried> {

@@ -1,12 +1,18 @@
 // Shows the command line against a running delivery process: what it prints, where, and with which exit code.
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { toBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Failure } from '#core/errors/errors.ts'
+import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { EventSchema } from '#gen/payweave/events/v1/events_pb.js'
 import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
+import { openIdentity } from '#platform/rpc/auth/identity.ts'
+import { writeIdentities } from '#platform/rpc/auth/trust.ts'
+import { maxStreamMs } from '#platform/rpc/limits/limits.ts'
+import { serveRpc } from '#platform/rpc/server/server.ts'
 import { publishSurely } from '../events/harness.ts'
 import { runHere, runProcess, startProcess } from '../support/command-line.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
@@ -181,6 +187,36 @@ describe('payweave', () => {
     const { code, all } = await run('events', 'tail', ...forProject, '--for', '4')
     expect(code).toBe(0)
     expect(all).toBe('tailing\n')
+  })
+
+  it.concurrent('payweave ends a tail when its bearer is no longer accepted', async () => {
+    const sha256 = createHash('sha256').update(bearer).digest('hex')
+    writeIdentities(dataDir, ['delivery'], [{ name: 'operator', sha256, rpcs: ['*'] }])
+    const dir = path.join(dataDir, 'delivery')
+    let calls = 0
+    const server = await serveRpc({
+      host: '127.0.0.1',
+      port: 0,
+      identity: openIdentity({ name: 'delivery', dir, log: silentLog }),
+      log: silentLog,
+      routes: (router) => {
+        const handlers = {
+          async *tailDeliveries() {
+            calls += 1
+            if (calls > 1) throw new Failure('UNAUTHENTICATED', 'no valid credential')
+            yield { event: { case: 'gap' as const, value: { droppedCount: 0n } } }
+            throw new Failure('SERVICE_UNAVAILABLE', 'the server stops')
+          },
+        }
+        router.service(DeliveryService, handlers, { maxTimeoutMs: maxStreamMs })
+      },
+    })
+    const at = ['--url', `http://127.0.0.1:${server.port}`, '--token', bearer]
+    const { code, all } = await run('events', 'tail', ...forProject, ...at)
+    await server.close()
+    expect([code, calls]).toEqual([1, 2])
+    expect(all).toContain('starts again')
+    expect(all).toContain('UNAUTHENTICATED')
   })
 
   it.concurrent('payweave never prints the bearer', async () => {

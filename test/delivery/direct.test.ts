@@ -297,27 +297,29 @@ describe('the limits of direct pushes', () => {
     expect(receiver.requests).toHaveLength(4)
   })
 
-  it('an open breaker sends nothing, and the pushes follow when a probe succeeds', async () => {
-    const worker = await workerOfLane(8, { scheduleS: [3_600], breaker: { openS: 60, maxS: 60 } })
-    receiver.answer(status(500))
-    await harness.pushDirectly(worker, ...each(12))
-    await eventually(async () => {
-      const [lane] = await harness.asOwner<{ breaker: string }>(
-        'select breaker from delivery.endpoint',
-      )
-      return lane?.breaker === 'open'
-    })
-    await eventually(() => expect(worker.inFlight()).toBe(0))
-    receiver.answer(status(200))
-    const before = receiver.requests.length
-    const ids = await harness.pushDirectly(worker, ...each(5))
-    expect(await harness.count(`delivery_id in ('${ids.join("','")}') and state = 'pending'`)).toBe(
-      5,
-    )
-    expect(receiver.requests).toHaveLength(before)
-    harness.clock.advance(61_000)
-    for (const id of ids)
-      await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
+  it('pushes wait until the process has room for all of them, as long as slots become free', async () => {
+    const limits = { maxInFlight: 4, stalledMs: 10_000, timeoutMs: 60_000 }
+    const worker = await workerOfLane(16, limits)
+    const waiting = keepWaiting()
+    await harness.pushDirectly(worker, ...each(3))
+    await eventually(() => expect(waiting).toHaveLength(3))
+    const reserving = worker.reserve(harness.newDeliveries(each(2)))
+    waiting.pop()?.end()
+    const { direct, abandon } = await reserving
+    expect(direct.size).toBe(2)
+    abandon()
+    for (const response of waiting) response.end()
+  })
+
+  it('a process whose receivers hang lets the next pushes wait in the table', async () => {
+    const worker = await workerOfLane(16, { maxInFlight: 4, stalledMs: 1, timeoutMs: 60_000 })
+    const waiting = keepWaiting()
+    await harness.pushDirectly(worker, ...each(4))
+    await eventually(() => expect(waiting).toHaveLength(4))
+    const late = await worker.reserve(harness.newDeliveries(each(1)))
+    expect(late.direct.size).toBe(0)
+    late.abandon()
+    for (const response of waiting) response.end()
   })
 
   it('a stop posts nothing more and leaves no lease', async () => {

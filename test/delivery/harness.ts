@@ -40,6 +40,7 @@ export interface WorkerChanges extends Partial<EgressRule> {
   breaker?: BreakerTerms
   maxInFlight?: number
   hostLimit?: number
+  stalledMs?: number
   sign?: Sign
   /** In place of the harness's own. */
   db?: Database
@@ -49,7 +50,7 @@ export interface WorkerChanges extends Partial<EgressRule> {
   metrics?: Registry
 }
 
-/** One delivery to lay down. */
+/** One delivery to store. */
 export interface PushChanges extends Partial<NewDelivery> {
   url: string
 }
@@ -107,6 +108,7 @@ export async function startHarness() {
       breaker = { openS: 30, maxS: 900 },
       maxInFlight,
       hostLimit,
+      stalledMs,
     } = changes
     const { timeoutMs = 15_000 } = changes
     const poster = createPoster({
@@ -128,6 +130,7 @@ export async function startHarness() {
       random: () => 0.5,
       ...(maxInFlight === undefined ? {} : { maxInFlight }),
       ...(hostLimit === undefined ? {} : { hostLimit }),
+      ...(stalledMs === undefined ? {} : { stalledMs }),
     })
     closers.push(() => started.close(), poster.close)
     workers.add(started)

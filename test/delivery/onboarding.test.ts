@@ -110,7 +110,7 @@ describe('an onboarding event', () => {
   })
 })
 
-describe('a callback that is laid down', () => {
+describe('a callback that is stored', () => {
   let harness: Awaited<ReturnType<typeof startHarness>>
   let receiver: Receiver
   beforeAll(async () => {

@@ -8,7 +8,10 @@ import {
   cancelReplayJob,
   createReplayJob,
   findReplayJob,
+  listReplayJobs,
   type NewReplayJob,
+  pauseReplayJob,
+  resumeReplayJob,
   stepReplay,
 } from '../../services/delivery/store/replay-store.ts'
 import { startReplayRunner } from '../../services/delivery/workers/replay-runner.ts'
@@ -254,6 +257,37 @@ describe('a replay of many', () => {
     expect(await jobNow(jobId)).toMatchObject({ state: 'cancelled', replayed: 1n })
     expect(await harness.count('round = 2')).toBe(1)
     expect(await findReplayJob(harness.db, randomUUID(), jobId)).toBeUndefined()
+  })
+
+  it('a paused bulk replay stands still, goes on where it was, and can be cancelled instead', async () => {
+    await givenUp(3)
+    const { projectId, db } = harness
+    const { jobId } = await job({ ratePerS: 4 })
+    await stepReplay(db, limits)
+    await pauseReplayJob(db, projectId, jobId)
+    harness.clock.advance(60_000)
+    expect(await stepReplay(db, limits)).toBeUndefined()
+    expect(await jobNow(jobId)).toMatchObject({ state: 'paused', replayed: 1n, endedAt: null })
+    await resumeReplayJob(db, randomUUID(), jobId)
+    expect(await jobNow(jobId)).toMatchObject({ state: 'paused' })
+    await resumeReplayJob(db, projectId, jobId)
+    expect(await stepReplay(db, limits)).toBe(1)
+    await pauseReplayJob(db, projectId, jobId)
+    await cancelReplayJob(db, projectId, jobId)
+    await pauseReplayJob(db, projectId, jobId)
+    await resumeReplayJob(db, projectId, jobId)
+    expect(await jobNow(jobId)).toMatchObject({ state: 'cancelled', replayed: 2n })
+  })
+
+  it('the bulk replays of a project are listed, the newest first, page after page', async () => {
+    const { projectId, db } = harness
+    const ids = [await job(), await job(), await job()].map(({ jobId }) => jobId).toReversed()
+    await job({ projectId: randomUUID() })
+    const first = await listReplayJobs(db, projectId, undefined, 2)
+    const last = first.at(-1)
+    const before = last && { time: last.createdAt, id: last.jobId }
+    const second = await listReplayJobs(db, projectId, before, 2)
+    expect([...first, ...second].map(({ jobId }) => jobId)).toEqual(ids)
   })
 
   it('a bulk replay whose worker dies within a step continues on another, and sends each push once', async () => {

@@ -1,4 +1,4 @@
-// Holds the alerts and the dashboard against the metrics that we have, their runbooks, and Prometheus’s own tool.
+// Holds the alerts and the dashboards against the metrics that we and our exporters have, their runbooks, and Prometheus’s own tool.
 import { execFile, execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -29,11 +29,11 @@ const groups: { rules: Rule[] }[] = ofKind(manifests, 'PrometheusRule').flatMap(
   ({ spec }) => spec.groups,
 )
 const rules = groups.flatMap((group) => group.rules)
-const dashboard = ofKind(manifests, 'ConfigMap').find(
-  ({ metadata }) => metadata.labels?.['grafana_dashboard'] === '1',
-)
-const panels = (JSON.parse(dashboard?.['data']['payweave.json'] ?? '{}') as { panels: Panel[] })
-  .panels
+const dashboards = ofKind(manifests, 'ConfigMap')
+  .filter(({ metadata }) => metadata.labels?.['grafana_dashboard'] === '1')
+  .flatMap(({ data }) => Object.values(data as Record<string, string>))
+  .map((text) => JSON.parse(text) as { uid: string; panels: Panel[] })
+const panels = dashboards.flatMap((dashboard) => dashboard.panels)
 const queries = [
   ...backlogs.map(({ label, metric }) => ({ of: label, expr: metric })),
   ...rules.map(({ alert, expr }) => ({ of: alert, expr })),
@@ -62,6 +62,7 @@ const forPrometheusAlone = [
   'PayweaveRequestsSlow',
   'PayweaveCallsFail',
   'PayweaveIntakeRepeats',
+  'PayweaveFallbackUsed',
   'PayweaveRatesStale',
   'PayweaveFxRoundingFalls',
   'PayweaveFxRoundingGrows',
@@ -108,8 +109,33 @@ describe('the page Now of the console', () => {
   })
 })
 
-describe('alerts and dashboard', () => {
-  it('alerts and dashboard ask for metrics that exist', () => {
+/** The metrics of exporters that are not ours, by their published lists. */
+function metricsOfOthers(): Set<string> {
+  const lists = path.join(import.meta.dirname, 'exporters')
+  const lines = fs
+    .readdirSync(lists)
+    .flatMap((file) => fs.readFileSync(path.join(lists, file), 'utf8').split('\n'))
+  return new Set(lines.filter((line) => line !== '' && !line.startsWith('#')))
+}
+
+describe('alerts and dashboards', () => {
+  it('alerts and dashboards ask exporters for metrics that they publish', () => {
+    const known = metricsOfOthers()
+    const asked = queries.flatMap(
+      ({ expr }) =>
+        expr.match(/\b(cnpg|gnatsd|jetstream|barman|certmanager|kube)_[a-z0-9_]+/g) ?? [],
+    )
+    // The numbers of /varz are compared with those of a real server, in nats-reload.test.ts.
+    expect(asked.filter((name) => !known.has(name) && !name.startsWith('gnatsd_varz_'))).toEqual([])
+    expect(new Set(asked).size).toBeGreaterThan(30)
+    expect(dashboards.map(({ uid }) => uid).toSorted()).toEqual([
+      'payweave',
+      'payweave-nats',
+      'payweave-postgres',
+    ])
+  })
+
+  it('alerts and dashboards ask for metrics that exist', () => {
     const known = [
       ...ownMetrics(),
       /^(nodejs_eventloop_lag_p99_seconds|process_cpu_seconds_total|process_resident_memory_bytes)$/,
@@ -168,7 +194,7 @@ alert rules by \`npx vitest run test/deploy/alerts.test.ts -u\`.
     await expect(`${head}${rows.join('\n')}\n`).toMatchFileSnapshot(index)
   })
 
-  it('Prometheus accepts alerts and dashboard, and each alert fires when it must and only then', async (context) => {
+  it('Prometheus accepts alerts and dashboards, and each alert fires when it must and only then', async (context) => {
     const promtool = await programOrSkip(context, 'promtool', 'prometheus')
     if (promtool === undefined) return
     const recorded = panels.flatMap(({ targets }, panel) =>

@@ -70,20 +70,30 @@ it('its settings are complete in production', () => {
   expect(settings).toMatchObject({ payweaveEnv: 'production', port: 8080, migrateAtStart: true })
 })
 
-it('the component of MTN MoMo sets all that its connector reads, and the guide names its keys', () => {
-  const [momo] = podTemplates(renderFolder(path.join(import.meta.dirname, 'momo')))
-  const [container] = momo?.pod['spec'].containers ?? []
-  const [file = ''] = container.args
-  const root = path.join(manifestsRoot, '../..')
-  const main = readFileSync(path.join(root, file), 'utf8')
-  const read = [...main.matchAll(/(?:variable|url|currency)\('([A-Z_]+)'\)/g)].map(
-    ([, name]) => name,
-  )
-  expect(read.length).toBeGreaterThan(3)
-  const names = container.env.map(({ name }: { name: string }) => name)
-  expect(names).toEqual(expect.arrayContaining([...read, 'DATABASE_URL']))
-  const page = readFileSync(path.join(root, 'docs/connectors-momo.md'), 'utf8')
-  for (const name of read) expect(page).toContain(`\`${name}\``)
-  for (const [, key] of main.matchAll(/secret\(`momo-\$\{product\}-([a-z-]+)`\)/g))
-    expect(page).toContain(`momo-collection-${key}`)
-})
+it.each([
+  ['momo', 'MTN MoMo', 4],
+  ['stripe', 'Stripe', 2],
+])(
+  'the component of %s sets all that the connector of %s reads, and the guide names its keys',
+  (name, _provider, variables) => {
+    const [connector] = podTemplates(renderFolder(path.join(import.meta.dirname, name)))
+    const [container] = connector?.pod['spec'].containers ?? []
+    const [file = ''] = container.args
+    expect(file).toBe(`connectors/${name}/main.ts`)
+    const root = path.join(manifestsRoot, '../..')
+    const main = readFileSync(path.join(root, file), 'utf8')
+    const read = [...main.matchAll(/(?:variable|url|currency)\('([A-Z_]+)'\)/g)].map(
+      ([, variable]) => variable,
+    )
+    expect(read).toHaveLength(variables)
+    if (main.includes('publicUrl()')) read.push('SIMULATOR_PUBLIC_URL')
+    const names = container.env.map((one: { name: string }) => one.name)
+    expect(names).toEqual(expect.arrayContaining([...read, 'DATABASE_URL']))
+    const page = readFileSync(path.join(root, `docs/connectors-${name}.md`), 'utf8')
+    for (const variable of read) expect(page).toContain(`\`${variable}\``)
+    const keys = [...main.matchAll(/secrets?\([`']([^`']+)[`']\)/g)].map(([, key = '']) => key)
+    expect(keys.length).toBeGreaterThan(1)
+    for (const key of keys)
+      expect(page).toContain(`\`${key.replace('$'.concat('{product}'), 'collection')}\``)
+  },
+)

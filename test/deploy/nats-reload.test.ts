@@ -1,4 +1,5 @@
-// Runs the container of the NATS pods that reloads certificates and passwords, beside a real server with the files of the manifests.
+// Runs the container of the NATS pods that reloads certificates and passwords, beside a real server with the files of the manifests, and
+// compares the dashboard with what that server shows.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
@@ -16,6 +17,7 @@ const at = (name: string) => path.join(folder, name)
 const names = { names: ['DNS:localhost', 'IP:127.0.0.1'] }
 const started: ChildProcess[] = []
 let port = 0
+let monitorPort = 0
 
 /** The text of a manifest with the paths of its pod in our folder. */
 const moved = (text: string) =>
@@ -56,6 +58,7 @@ beforeAll(async () => {
   }
   const [client = 0, route = 0, monitor = 0] = await freePorts(3)
   port = client
+  monitorPort = monitor
   await issueCertificate(await openAuthority(at('first')), at('etc/nats-tls'), names)
   const config = shipped('nats.conf')
     .replace(/^listen: .*$/m, `listen: "127.0.0.1:${client}"`)
@@ -105,3 +108,27 @@ it('NATS presents a renewed certificate and takes new passwords without a restar
   await expect(logIn('second', 'before')).rejects.toThrow(/authorization/i)
   expect(started.map(({ exitCode }) => exitCode)).toEqual([null, null])
 }, 120_000)
+
+/** The names that prometheus-nats-exporter gives to the numbers of an object of the monitoring port. */
+function metricNames(prefix: string, object: object): string[] {
+  return Object.entries(object).flatMap(([key, value]) => {
+    const name = `${prefix}_${key}`
+    if (typeof value === 'number') return [name]
+    return typeof value === 'object' && value !== null ? metricNames(name, value) : []
+  })
+}
+
+it('NATS shows the numbers of a server that its dashboard asks for', async () => {
+  const varz = await eventually(async () => {
+    const response = await fetch(`http://127.0.0.1:${monitorPort}/varz`)
+    return (await response.json()) as object
+  })
+  const dashboard = fs.readFileSync(
+    path.join(manifestsRoot, 'components/monitoring/nats.json'),
+    'utf8',
+  )
+  const asked = new Set(dashboard.match(/gnatsd_varz_\w+/g))
+  expect(asked.size).toBeGreaterThan(5)
+  const shown = new Set(metricNames('gnatsd_varz', varz))
+  expect([...asked].filter((name) => !shown.has(name))).toEqual([])
+})

@@ -34,6 +34,10 @@ function faults(manifests: Manifest[], faultOf: (container: Container, pod: Mani
   )
 }
 
+function sourceOf(file: string): string {
+  return readFileSync(path.join(root, file), 'utf8')
+}
+
 /** A tag for people, and the digest that decides. */
 const pinnedImage = /^\S+:\d+\.\S+@sha256:[0-9a-f]{64}$/
 
@@ -155,7 +159,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
       const [container] = spec.template.spec.containers
       const folder = folders[metadata.name] ?? `services/${metadata.name}`
       expect(container.args).toEqual([`${folder}/main.ts`])
-      expect(readFileSync(path.join(root, folder, 'main.ts'), 'utf8')).toMatch(
+      expect(sourceOf(`${folder}/main.ts`)).toMatch(
         new RegExp(`run(Process|Service)\\(\\s*'${metadata.name}'`),
       )
       const ports = container.ports.map((port: Container) => String(port.containerPort))
@@ -178,9 +182,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
     const [container] = template.spec.containers
     expect([replicas, strategy]).toEqual([1, { type: 'Recreate' }])
     expect(container.args).toEqual(['deploy/streams/main.ts'])
-    expect(readFileSync(path.join(root, 'deploy/streams/main.ts'), 'utf8')).toContain(
-      "runProcess('stream-controller'",
-    )
+    expect(sourceOf('deploy/streams/main.ts')).toContain("runProcess('stream-controller'")
     expect(container.ports).toEqual([
       { name: 'admin', containerPort: Number(settings.ADMIN_PORT.defaults[overlay]) },
     ])
@@ -189,7 +191,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
   })
 
   it(`parts of ${overlay} have more time to stop than the process takes for it`, () => {
-    const source = readFileSync(path.join(root, 'platform', 'process', 'lifecycle.ts'), 'utf8')
+    const source = sourceOf('platform/process/lifecycle.ts')
     const stopWithinS =
       Number(/stopWithinMs = ([\d_]+)/.exec(source)?.[1]?.replace('_', '')) / 1_000
     expect(stopWithinS).toBeGreaterThan(0)
@@ -220,6 +222,25 @@ describe.each(overlays)('parts of %s', (overlay) => {
     const { image } = servers[0]?.spec.template.spec.containers[0] ?? {}
     const [, version] = /^nats:([^-]+)-/.exec(image) ?? []
     expect(isAtLeast(version, minVersions.production), image).toBe(true)
+  })
+
+  it(`parts of ${overlay} have connections to PostgreSQL for all replicas that the autoscalers and an upgrade allow`, () => {
+    const pool = Number(/poolSize = (\d+)/.exec(sourceOf('platform/db/db.ts'))?.[1])
+    const scalers = ofKind(manifests, 'HorizontalPodAutoscaler')
+    const needed = parts
+      .filter(({ metadata }) => settings.DATABASE_URL.for.some((name) => name === metadata.name))
+      .map(({ metadata, spec }) => {
+        const scaler = scalers.find((one) => one.spec.scaleTargetRef.name === metadata.name)
+        const most = scaler?.spec.maxReplicas
+        const surge = Number.parseInt(spec.strategy.rollingUpdate.maxSurge, 10) / 100
+        // The ledger of accounts reads whole tables on a connection of its own.
+        return (most + Math.ceil(most * surge)) * (pool + (metadata.name === 'accounts' ? 1 : 0))
+      })
+    expect(needed.length).toBeGreaterThanOrEqual(7)
+    const [cluster] = ofKind(manifests, 'Cluster')
+    const given = Number(cluster?.spec.postgresql.parameters.max_connections)
+    // What is left is for the migration job, CloudNativePG and operators.
+    expect(given - needed.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(20)
   })
 
   it(`parts of ${overlay} have an autoscaler and a budget that lets nodes be emptied`, () => {

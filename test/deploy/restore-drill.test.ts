@@ -11,7 +11,7 @@ import { newCustomer } from '../ledger/harness.ts'
 import { runHere } from '../support/command-line.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { temporaryFolder } from '../support/servers.ts'
-import { manifestsRoot, ofKind, render } from './kustomize.ts'
+import { type Manifest, manifestsRoot, ofKind, render } from './kustomize.ts'
 
 const folder = temporaryFolder('restore-drill')
 const cluster = path.join(manifestsRoot, 'components', 'restore-drill', 'cluster.json')
@@ -124,6 +124,9 @@ it('the database of the drill is one of the release of production, restored from
   expect(wanted.spec.imageName).toBe(production?.spec.imageName)
   expect(wanted.spec.storage).toEqual(production?.spec.storage)
   expect(wanted.spec.walStorage).toEqual(production?.spec.walStorage)
+  // A server that replays a log with fewer connections than the one that wrote it stops.
+  const connections = ({ spec }: Manifest) => spec.postgresql.parameters.max_connections
+  expect(connections(wanted)).toBe(production && connections(production))
   const [source] = wanted.spec.externalClusters
   expect(source.plugin.parameters).toEqual({
     barmanObjectName: store?.metadata.name,

@@ -6,9 +6,9 @@ import { formatAmount } from '#core/money/money.ts'
 import { describeSettings } from '#platform/config/config.ts'
 import { feeSchedule as feeScheduleReader } from '#platform/config/values.ts'
 import {
-  created,
   draftPayment,
   type NewPayment,
+  toPayment,
 } from '../../services/payments/domain/new-payment.ts'
 import {
   chargeMinor,
@@ -100,7 +100,7 @@ describe('the page of fees', () => {
         linkKeyId: 'a1b2c3d4',
       },
     )
-    const payment = created(made, new Date(0))
+    const payment = toPayment(made, new Date(0))
     const amounts = [
       ...payment.payers.map(chargeMinor),
       ...payment.payees.map(({ netMinor }) => netMinor),
@@ -117,7 +117,7 @@ describe('the page of personal data', () => {
     '$data: kept for $kept',
     ({ kept = '', file = '' }) => {
       const source = fs.readFileSync(path.join(root, file), 'utf8')
-      expect(source).toContain(`clock_now() - interval '${kept}'`)
+      expect(source).toMatch(new RegExp(`(clock|business)_now\\(\\) - interval '${kept}'`))
     },
   )
 
@@ -126,11 +126,26 @@ describe('the page of personal data', () => {
     const stores = fs.globSync('{services,platform,connectors}/**/*-store.ts', { cwd: root })
     const missing = stores.flatMap((file) => {
       const source = fs.readFileSync(path.join(root, file), 'utf8')
-      const times = source.matchAll(/< clock_now\(\) - interval '(\d+ (?:hours|days))'/g)
+      const times = source.matchAll(
+        /< (?:clock|business)_now\(\) - interval '(\d+ (?:hours|days))'/g,
+      )
       return [...times]
         .map(([, kept]) => `| ${kept} | \`${file}\` |`)
         .filter((row) => !shown.includes(row))
     })
     expect(missing).toEqual([])
   })
+})
+
+it('the fields of the glossary for merchants are in the documents of the API', () => {
+  const documents = ['2024-10-01', '2026-07-01', '2026-12-01', 'asyncapi']
+  const text = documents.map((name) => readPage(`docs/openapi/${name}.json`)).join('\n')
+  const rows = readPage('docs/guides/glossary.md').matchAll(/^\| .+ \| .+ \|(.*)\|$/gm)
+  const fields = [...rows].flatMap(([, cell = '']) => cell.match(/`[^`]+`/g) ?? [])
+  expect(fields.length).toBeGreaterThan(50)
+  const isThere = (field: string) => {
+    const name = field.replaceAll(/`|\[\]/g, '').replace(/^(.*\.|POST )/, '')
+    return text.includes(name.endsWith('…') ? `"${name.slice(0, -1)}` : `"${name}"`)
+  }
+  expect(fields.filter((field) => !isThere(field))).toEqual([])
 })

@@ -249,7 +249,7 @@ describe('a rate limit', () => {
 describe('a service that is away', () => {
   it('a service that is away stalls no key that was accepted, unless access has changed since', async () => {
     let nowMs = 0
-    edge = await startEdge({}, { hearsChanges: true, nowMs: () => nowMs })
+    edge = await startEdge({}, { isSubscribed: true, nowMs: () => nowMs })
     expect((await get()).status).toBe(200)
     await edge.stopAccounts()
     nowMs = 34_999
@@ -262,7 +262,7 @@ describe('a service that is away', () => {
 
   it('a service that is away leaves an accepted key good for 30 s past its time', async () => {
     let nowMs = 0
-    edge = await startEdge({}, { hearsChanges: true, nowMs: () => nowMs })
+    edge = await startEdge({}, { isSubscribed: true, nowMs: () => nowMs })
     expect((await get()).status).toBe(200)
     await edge.stopAccounts()
     nowMs = 35_000
@@ -271,7 +271,7 @@ describe('a service that is away', () => {
 
   it('a recovered access service that refuses a key ends its use at once', async () => {
     let nowMs = 0
-    edge = await startEdge({}, { hearsChanges: true, nowMs: () => nowMs })
+    edge = await startEdge({}, { isSubscribed: true, nowMs: () => nowMs })
     expect((await get()).status).toBe(200)
     edge.seen.onKeyLookup = () => {
       throw new Failure('PW_INVALID_SUBSCRIPTION_KEY', 'revoked')
@@ -318,8 +318,8 @@ describe('a service that is away', () => {
       throw new Failure('UNAUTHENTICATED', 'unknown issuer gateway')
     }
     const seen = await get()
-    expect(seen.status).toBe(500)
-    expect(seen.body['errorCode']).toBe('INTERNAL_ERROR')
+    expect(seen.status).toBe(503)
+    expect(seen.body['errorCode']).toBe('SERVICE_UNAVAILABLE')
     expect(seen.text).not.toContain('issuer')
   })
 })

@@ -1,9 +1,9 @@
 // What the gateway adds to the API log of each route: its facts, and nothing of what it must not keep.
 import { randomUUID } from 'node:crypto'
-import type { MessageInitShape } from '@bufbuild/protobuf'
+import { once } from 'node:events'
+import http from 'node:http'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import type { LoggedRequestSchema } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import { createLogger } from '#platform/telemetry/log.ts'
 import { startApiLog } from '../../gateway/api-log/api-log.ts'
 import { routeRows } from '../../gateway/http/app.ts'
@@ -16,15 +16,16 @@ import {
   goodRequests,
   targetOf,
 } from './stand-ins/good-requests.ts'
-
-type Logged = MessageInitShape<typeof LoggedRequestSchema>
+import { type Logged, loggedRequests } from './stand-ins/logged-requests.ts'
 
 let edge: EdgeFixture
 const records: Logged[] = []
+/** What was counted of each request, by its id. */
+const requestBytes = new Map<string, number>()
 const log = startApiLog({
   delivery: {
-    recordRequests: ({ requests = [] }) => {
-      records.push(...requests)
+    recordRequests: (batch) => {
+      records.push(...loggedRequests(batch))
       return Promise.resolve({ $typeName: 'payweave.delivery.v1.RecordRequestsResponse' })
     },
   },
@@ -34,7 +35,11 @@ const log = startApiLog({
   pauseMs: 5,
 })
 beforeAll(async () => {
-  edge = await startEdge({}, { apiLog: log })
+  const add: typeof log.add = (request) => {
+    requestBytes.set(request.requestId, request.requestBytes)
+    log.add(request)
+  }
+  edge = await startEdge({}, { apiLog: { ...log, add } })
 })
 beforeEach(() => void records.splice(0))
 afterAll(async () => {
@@ -112,4 +117,33 @@ it('a request with an unknown key, or to an unknown path, is in no log', async (
   await failing(() => undefined)
   expect(unknown.status).toBe(401)
   expect(records).toHaveLength(1)
+})
+
+/** Sends the headers of a request, with the body in chunks, and returns the id of its answer. */
+async function sent(headers: Record<string, string>, body = ''): Promise<string> {
+  const draft = draftOf(payment as GoodRequest)
+  const request = http.request(`${edge.url}${targetOf(draft)}`, {
+    method: 'POST',
+    headers: { ...draft.headers, 'content-type': 'application/json', ...headers },
+  })
+  request.on('error', () => undefined)
+  request.flushHeaders()
+  if (body !== '') request.end(body)
+  const [answer] = (await once(request, 'response')) as [http.IncomingMessage]
+  answer.resume()
+  request.destroy()
+  return String(answer.headers['pw-request-id'])
+}
+
+it('a length that a client claims pushes nothing out of the log', async () => {
+  await failing(() => undefined)
+  const id = await sent({ 'content-length': '30000000' })
+  await eventually(() => expect(records.map(({ requestId }) => requestId)).toContain(id))
+  expect(requestBytes.get(id)).toBeLessThan(200)
+})
+
+it('a body without a length counts with what was read', async () => {
+  await failing(() => undefined)
+  const id = await sent({}, JSON.stringify({ filling: 'x'.repeat(10_000) }))
+  await eventually(() => expect(requestBytes.get(id)).toBeGreaterThan(10_000))
 })

@@ -88,10 +88,10 @@ const defaults: EdgeSettings = {
   billerTimeoutMs: 8_000,
 }
 
-/** Starts all of them; `settings` and `overrides` change the gateway alone. A clock given here is that of its memory too. With `hearsChanges`, accepted keys outlive a failure of accounts. */
+/** Starts all of them; `settings` and `overrides` change the gateway alone. A clock given here is that of its memory too. With `isSubscribed`, accepted keys outlive a failure of accounts. */
 export async function startEdge(
   { rpcTimeoutMs = 10_000, ...settings }: Partial<EdgeSettings> & { rpcTimeoutMs?: number } = {},
-  { hearsChanges = false, ...overrides }: Partial<GatewayOptions> & { hearsChanges?: boolean } = {},
+  { isSubscribed = false, ...overrides }: Partial<GatewayOptions> & { isSubscribed?: boolean } = {},
 ) {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-edge-'))
   writeIdentities(dir, [
@@ -174,7 +174,7 @@ export async function startEdge(
     accounts: createRpcClient(AccessService, atAccounts),
     environment,
     onLookup: metrics.looked,
-    hearsChanges: () => hearsChanges,
+    isSubscribed: () => isSubscribed,
     ...(overrides.nowMs !== undefined && { nowMs: overrides.nowMs }),
   })
   const { app, inFlight, makeDocuments } = await createGateway({

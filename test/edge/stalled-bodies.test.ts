@@ -66,8 +66,8 @@ async function begin(bytes: string) {
   }
 }
 
-const limits = (unprovenMs: number, unprovenBytes = 16 * 1024 * 1024) => ({
-  bodyLimits: { bytes: 64 * 1024, unprovenBytes, unprovenMs },
+const limits = (unauthenticatedMs: number, unauthenticatedBytes = 16 * 1024 * 1024) => ({
+  bodyLimits: { bytes: 64 * 1024, unauthenticatedBytes, unauthenticatedMs },
 })
 const warm = async () =>
   expect((await call(edge.url, 'POST', target, { body: goodPayment() })).status).toBe(200)

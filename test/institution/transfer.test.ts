@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TransferState } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { TransactionStatus, TransactionType } from '#gen/payweave/institution/v1/institution_pb.js'
 import { TransferOutcome } from '#gen/payweave/institution/v1/transfer_report_pb.js'
+import { businessTime } from '#platform/testing/business-time.ts'
+import { bringForward } from '../../services/institution/store/work-store.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, type Order, refusal, settings, startHarness } from './harness.ts'
 
@@ -217,4 +219,19 @@ describe('a report', () => {
     )
     expect(await harness.statusOf(p2p.transactionId)).toBe('COMPLETED')
   })
+})
+
+it('a transfer that stays pending is cancelled when the test clock of a sandbox moves past its deadline', async () => {
+  // Its accounts stay where they are, so that every later transfer would be late.
+  const own = await startHarness()
+  const ama = own.accounts.person()
+  const type = TransactionType.INTTRANSFER
+  const order = own.order(own.accounts.session(ama), ama, ama, { type, creditParty: outside })
+  const { movementId, transactionId } = await own.create(order)
+  await eventually(() => own.backend.transfers.get(movementId) ?? false)
+  const aheadMs = BigInt(settings.transferTtlS * 1_000)
+  await businessTime({ db: own.db, onMoved: bringForward }).advanceClock({ aheadMs })
+  await own.becomes(transactionId, TransactionStatus.CANCELLED)
+  expect(await own.events(transactionId)).toEqual(['ACCEPTED', 'CANCELLED'])
+  await own.stop()
 })

@@ -1,7 +1,8 @@
 // Shows on a real database that a hold keeps money back and ends in exactly one way.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
-import type { Database } from '#platform/db/db.ts'
+import type { Database, Queryable } from '#platform/db/db.ts'
 import {
   createHold,
   postHold,
@@ -14,7 +15,8 @@ import {
 } from '../../services/accounts/ledger/operations/ledger.ts'
 import { releaseLapsedHolds } from '../../services/accounts/ledger/workers/workers.ts'
 import { silentLog } from '../support/database.ts'
-import { balanceOf, type Harness, moving, newCustomer, startHarness } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { balanceOf, type Harness, moving, newCustomer, startHarness, statement } from './harness.ts'
 
 let harness: Harness
 let db: Database
@@ -25,6 +27,10 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
+const waitingNow = statement(
+  `select from pg_locks join pg_stat_activity using (pid)
+   where datname = current_database() and not granted`,
+)
 const clearing = { internal: 'clearing' } as const
 const inAnHour = (): Date => new Date(harness.clock.now().getTime() + 3_600_000)
 
@@ -117,6 +123,52 @@ describe('a hold', () => {
     const same = { ...wanted, holdId: transferId, expireTime: inAnHour() }
     await expect(createHold(db, same)).rejects.toMatchObject(taken)
   })
+
+  it.each([
+    ['of the same account', true],
+    ['of other accounts', false],
+  ])(
+    'a hold and a transfer %s never share a UUID, even if they are made at once',
+    async (_, isSame) => {
+      const projectId = newId()
+      const [accountId, other] = [
+        await newCustomer(db, { projectId, amountMinor: 1_000n }),
+        await newCustomer(db, { projectId, amountMinor: 1_000n }),
+      ]
+      const place = (q: Queryable, holdId: string) => {
+        const wanted = {
+          projectId,
+          holdId,
+          address: { accountId },
+          currency: 'TTD',
+          amountMinor: 1n,
+        }
+        return createHold(q, { ...wanted, expireTime: inAnHour() })
+      }
+      const lines = moving({ accountId: isSame ? accountId : other }, clearing, 1n)
+      const post = (q: Queryable, transferId: string) =>
+        postTransfer(q, { projectId, transferId, lines })
+      for (const [first, second] of [
+        [place, post],
+        [post, place],
+      ] as const) {
+        const id = newId()
+        const waiting = await db.transaction(async (tx) => {
+          await first(tx, id)
+          const ended = second(db, id).then(
+            () => 'written',
+            (error: unknown) => (error as Failure).reason,
+          )
+          const waits = eventually(async () =>
+            expect(await db.rows(waitingNow, [])).toHaveLength(1),
+          )
+          await Promise.race([ended, waits])
+          return { ended }
+        })
+        expect(await waiting.ended).toBe('LEDGER_CONFLICT')
+      }
+    },
+  )
 
   it('a hold waits in the history of the account until it is posted', async () => {
     const { projectId, holdId, accountId } = await held(700n, 1_000n, 20n)

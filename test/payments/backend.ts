@@ -45,6 +45,8 @@ export function newBackend() {
     announcesAfter: Promise.resolve(),
     /** What a payout waits for before it is answered. */
     paysOutAfter: Promise.resolve(),
+    /** What an enquiry waits for before it is answered. */
+    enquiriesAfter: Promise.resolve(),
   }
   const answer = <T extends object>(work: () => T): T => {
     if (!state.isDown) return work()
@@ -76,12 +78,14 @@ export function newBackend() {
       received.attempts.set(attemptId, outcome)
       return { outcome, refusalReason: state.refusalReason }
     },
-    getAttempt: ({ attemptId }) =>
-      answer(() => {
-        received.enquiries += 1
+    async getAttempt({ attemptId }) {
+      received.enquiries += 1
+      await state.enquiriesAfter
+      return answer(() => {
         const outcome = received.attempts.get(attemptId) ?? AttemptOutcome.UNSPECIFIED
         return { outcome, refusalReason: state.refusalReason }
-      }),
+      })
+    },
     openCardFrame: ({ chargeId, returnUrl, language, theme }) =>
       answer(() => ({
         frameUrl: `http://cards.test/${chargeId}?back=${returnUrl}&lang=${language}&accent=${theme?.accentColor}`,

@@ -139,10 +139,11 @@ export async function startHarness(
   )
   const servers = [...served.servers, accountsServer]
   let publish: ((event: CommittedEvent) => void) | undefined
+  const metrics = new Registry()
   const engine = await startPayments({
     db,
     log: silentLog,
-    metrics: new Registry(),
+    metrics,
     linkKeys,
     settings: { ...settings, ...overrides },
     findMerchant: merchantFinder(
@@ -172,6 +173,7 @@ export async function startHarness(
   return {
     db,
     testClock,
+    metrics,
     projectId,
     merchantId,
     otherMerchantId,

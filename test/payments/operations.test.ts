@@ -84,9 +84,13 @@ describe('calls that fail', () => {
     })
     expect(calls[0]).toMatchObject({ subjectId: payerId, paymentId, kind: CallKind.ANNOUNCE })
     expect(calls[0]?.attemptCount).toBeGreaterThanOrEqual(3)
+    // An attempt may be due by the clock as well: it succeeds no earlier than the retry is asked for.
+    const { promise, resolve: answer } = Promise.withResolvers<void>()
+    harness.backend.state.announcesAfter = promise
     harness.backend.state.isDown = false
     const retry = { subjectId: payerId, kind: CallKind.ANNOUNCE }
     await as('operator', () => operations.retryCall(retry))
+    answer()
     await eventually(() => harness.backend.received.charges.has(payerId))
     await eventually(() =>
       expect(as('operator', () => operations.retryCall(retry))).rejects.toMatchObject({

@@ -1,5 +1,6 @@
 // Tests routes on a real database: two connectors, changes, fallback, and reports of the wrong connector.
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -242,25 +243,29 @@ describe('payouts', () => {
 
   it('a payout whose connector nobody can reach goes to the fallback once', async () => {
     await put({ kind: payouts }, absent, second)
+    const before = await fallbacks('payout', 'USD')
     const made = await harness.create()
     await harness.report(at(made.payers).payerId, ChargeOutcome.PAID)
     const { payeeId } = at(made.payees)
     await eventually(() => harness.secondBackend.received.payouts.has(payeeId))
     expect(await connectorsOf(made.paymentId)).toMatchObject({ payee: second })
     expect(harness.backend.received.payouts.has(payeeId)).toBe(false)
+    expect(await fallbacks('payout', 'USD')).toBe(before + 1)
   })
 })
 
 describe('the fallback', () => {
   it('a charge whose connector nobody can reach is announced to the fallback, which then has it', async () => {
     await put({ kind: charges }, absent, second)
-    const made = await harness.create()
+    const before = await fallbacks('charge', 'EUR')
+    const made = await harness.create({ currency: 'EUR' })
     const { payerId } = at(made.payers)
     await eventually(() => harness.secondBackend.received.charges.has(payerId))
     expect(await connectorsOf(made.paymentId)).toMatchObject({ payer: second })
     const report = { chargeId: payerId, attemptId: randomUUID(), outcome: ChargeOutcome.PAID }
     await harness.secondReports.reportCharge(report)
     expect(await harness.stateOf(made.paymentId)).toEqual(['PAID', 'PAID'])
+    expect(await fallbacks('charge', 'EUR')).toBe(before + 1)
   })
 
   it('a charge that nobody took is announced where the routes lead by then', async () => {
@@ -331,6 +336,14 @@ it('rows from before routes are the default connector’s', async () => {
   await harness.refund(made.paymentId)
   await eventually(() => harness.refundsOf(payerId).length === 1)
 })
+
+/** Calls that went from the connector that nobody can reach to the second one, as the metric has them. */
+async function fallbacks(kind: 'charge' | 'payout', currency: string): Promise<number> {
+  const metric = harness.metrics.getSingleMetric('payweave_payments_fallbacks_total')
+  const { values = [] } = (await metric?.get()) ?? {}
+  const labels = { kind, connector: absent, fallback: second, currency }
+  return values.find((one) => isDeepStrictEqual(one.labels, labels))?.value ?? 0
+}
 
 const fromBefore = sql('test_from_before', 'update payer set connector = null where payer_id = $1')
 const claimedElsewhere = sql(

@@ -93,8 +93,9 @@ it('a summary has the last 24 hours, each by itself, and counts of a week ago ar
   await eventually(async () => expect(await waiting()).toBe(0n))
   expect(await deleteOldHours(harness.db, 100)).toBe(0)
   harness.testClock.advance(7 * 24 * hourMs)
-  expect(await deleteOldHours(harness.db, 100)).toBeGreaterThan(0)
-  expect(await kept()).toBe(0n)
+  // The worker that deletes them may hold some of them at this moment.
+  await deleteOldHours(harness.db, 100)
+  await eventually(async () => expect(await kept()).toBe(0n))
 })
 
 it('a payment that the fraud rules stop counts as failed', async () => {

@@ -8,11 +8,10 @@ import { systemTimers } from '#platform/process/loop.ts'
 import type { BackendCall } from '../../services/payments/domain/backend-call.ts'
 import { routingOf } from '../../services/payments/domain/routing.ts'
 import type { Announcement, Backend } from '../../services/payments/ports/backend.ts'
-import { connectorsOf } from '../../services/payments/ports/connectors.ts'
+import { connectorsOf } from '../../services/payments/ports/backend.ts'
 import { oldestUnreportedRefundS } from '../../services/payments/store/refund-store.ts'
 import { taskLeasedUntil } from '../../services/payments/store/task-store.ts'
-import { callMaker } from '../../services/payments/workers/calls.ts'
-import { startDirectCalls } from '../../services/payments/workers/direct-calls.ts'
+import { callMaker, startDirectCalls } from '../../services/payments/workers/calls.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { fixedKeys } from '../support/keys.ts'
@@ -80,7 +79,8 @@ function hangingCharges(db: Database) {
   const backend = { announce, withdraw, payOut } as unknown as Backend
   const connectors = connectorsOf(new Map([['simulator', backend]]), 'simulator')
   const routing = () => routingOf([], 'simulator')
-  const options = { db, log: silentLog, connectors, routing, linkKeys: fixedKeys() }
+  const metrics = { fellBack: () => undefined }
+  const options = { db, log: silentLog, connectors, routing, linkKeys: fixedKeys(), metrics }
   const timers = { ...systemTimers, nowMs: () => systemTimers.nowMs() + clock.shiftMs }
   const charges = startDirectCalls({ ...options, timers }, callMaker(options))
   return {

@@ -1,4 +1,4 @@
-// Tests events of requests without a URL for pushes: the broker's acknowledgement ends them, and delivery gets none.
+// Tests events that no push follows: the broker's acknowledgement ends them, and delivery gets none.
 import { createClient, createRouterTransport } from '@connectrpc/connect'
 import { connect } from 'nats'
 import { Registry } from 'prom-client'
@@ -114,17 +114,20 @@ async function kept(): Promise<Record<string, number>> {
   return state.subjects ?? {}
 }
 
-it('unaddressed events end without delivery, those with one URL are delivered, and the stream keeps both', async () => {
+it('unaddressed events end without delivery, those that a push follows are delivered, and the stream keeps both', async () => {
   harness.publishBy(startRelay(declared()).publish)
   const quiet = await harness.create({ urls: nowhere })
   await harness.cancel(quiet.paymentId)
   await harness.create({ urls: { ...nowhere, notify: 'https://shop.example/notify' } })
-  await harness.create({ urls: { ...nowhere, callback: 'https://shop.example/callback' } })
-  const rows = await whenEnded(4)
+  const called = await harness.create({
+    urls: { ...nowhere, callback: 'https://shop.example/callback' },
+  })
+  await harness.cancel(called.paymentId)
+  const rows = await whenEnded(5)
   const pushed = rows.filter(({ subject }) => subject === addressed)
   expect(await inDelivery()).toEqual(idsOf(pushed))
-  expect(rows.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1])
-  expect(await kept()).toEqual({ [addressed]: 2, [unaddressed]: 2 })
+  expect(rows.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 1])
+  expect(await kept()).toEqual({ [addressed]: 2, [unaddressed]: 3 })
 })
 
 it('unaddressed events whose writer died after the commit are published by another process, and end', async () => {

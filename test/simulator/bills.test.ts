@@ -55,7 +55,9 @@ describe('a biller', () => {
     const retryCategory = RetryCategory.NON_RETRIABLE
     const first = await pay(bill)
     expect(first).toMatchObject({ ...refused, retryCategory })
-    expect(await pay({ ...bill, customerReference: '12345678' })).toEqual(first)
+    expect(await pay(bill)).toEqual(first)
+    const other = pay({ ...bill, customerReference: '12345678' }).catch((error: unknown) => error)
+    expect(await other).toMatchObject({ reason: 'REFERENCE_CONFLICT' })
     expect(await enquire(bill)).toEqual(first)
     expect(await executionsOf(bill)).toEqual([])
   })

@@ -115,6 +115,21 @@ export const defectsOf = (openFormUrl: string): readonly PlantedDefect[] => [
     defect: { createPayout: (call, forward) => forward(call).catch(() => ({})) },
   },
   {
+    what: 'takes any content for a transfer that it has',
+    foundBy: 'transfers/other-content',
+    says: /same id with other content: answered ok, not already_exists/,
+    defect: { createTransfer: (order, forward) => forward(order).catch(() => ({})) },
+  },
+  {
+    what: 'returns the outcome of a bill for any content',
+    foundBy: 'bills/other-content',
+    says: /same id with other content: answered ok, not already_exists/,
+    defect: {
+      payBill: (order, forward) =>
+        forward(order).catch(() => ({ outcome: { state: BillState.PAID } })),
+    },
+  },
+  {
     what: 'loses a refund',
     foundBy: 'refunds/completed',
     says: /no report COMPLETED/,

@@ -108,6 +108,7 @@ it('each planted defect is found, by the check that names its rule', async () =>
         ports: simulator.ports,
         pagesOrigin,
         executionsUrl: simulator.executionsUrl,
+        formsUrl: undefined,
       },
       backendChecks.filter(({ name }) => round.some(({ foundBy }) => foundBy === name)),
       { atOnce: round.length, signal: new AbortController().signal },

@@ -41,6 +41,8 @@ export type MeshOptions = {
   name?: string
   /** Where its data is, which stays; a new folder, which goes with it, if not given. */
   folder?: string
+  /** Absolute: what starts it instead of what `npm start` runs, as that does. */
+  script?: string
   /** Called with the first port of its block before anything is started. */
   onPorts?: (portBase: number) => void
 }
@@ -66,7 +68,7 @@ export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
     ...settings,
   }
   const isOurs = options.folder === undefined
-  const mesh = meshOf(folder, { dataDir, portBase, env, isOurs })
+  const mesh = meshOf(folder, { dataDir, portBase, env, isOurs, script: options.script })
   try {
     await mesh.start()
   } catch (error) {
@@ -106,7 +108,17 @@ export function meshAt(dataDir: string, portBase: number): SharedMesh {
 
 function meshOf(
   folder: string,
-  { dataDir, portBase, env, isOurs }: Place & { env: NodeJS.ProcessEnv; isOurs: boolean },
+  {
+    dataDir,
+    portBase,
+    env,
+    isOurs,
+    script,
+  }: Place & {
+    env: NodeJS.ProcessEnv
+    isOurs: boolean
+    script: string | undefined
+  },
 ): Mesh {
   let launcher: Launcher | undefined
   const view = () => meshAt(dataDir, portBase)
@@ -144,7 +156,7 @@ function meshOf(
     output,
     ready,
     start: async () => {
-      launcher = await launch(env)
+      launcher = await launch(env, script)
       await ready()
     },
     stop,
@@ -174,9 +186,11 @@ const startArguments = (): string[] => {
 type Launcher = TiedProcess & { output(): string }
 
 /** A launcher that is stopped when the test's process is killed. */
-async function launch(env: NodeJS.ProcessEnv): Promise<Launcher> {
+async function launch(env: NodeJS.ProcessEnv, script?: string): Promise<Launcher> {
+  const words = startArguments()
+  if (script !== undefined) words[words.length - 1] = script
   const launcher = await spawnTied({
-    command: [process.execPath, ...startArguments()],
+    command: [process.execPath, ...words],
     deathSignal: 'TERM',
     cwd: root,
     env,
@@ -219,7 +233,8 @@ function databaseUrlOf(dataDir: string, portBase: number): string {
   return `postgres://postgres:${password}@127.0.0.1:${portBase + 20}/payweave`
 }
 
-async function queryRows<T extends QueryResultRow>(
+/** Rows of a database, through a connection that cannot write. */
+export async function queryRows<T extends QueryResultRow>(
   url: string,
   statement: string,
   values: unknown[] = [],

@@ -18,6 +18,7 @@ const breaking = [
   'recovery/disk-full',
   'recovery/disk-full-writes',
   'rpc-input/sweep',
+  'payments/routing',
 ].map((name) => `test/system/${name}.test.ts`)
 const last = ['test/system/accounts/secrets.test.ts']
 

@@ -26,6 +26,7 @@ const modules = [
   'connectors/kit',
   'connectors/example',
   'connectors/momo',
+  'connectors/stripe',
 ]
 
 /** By folder: the folders of the same service that its files may import. */

@@ -1,12 +1,10 @@
 // Compares creations and reads of the product beside a million payments with those on an empty database; no yardstick.
-import fs from 'node:fs'
-import path from 'node:path'
 import { onSystem } from './compare.ts'
 import { type Measured, measure } from './load/measure.ts'
 import { waitForQuiet } from './load/processes.ts'
 import { createShape, type RequestShape, statusShape } from './load/requests.ts'
+import { layDown } from './past.ts'
 import {
-  layDownPast,
   measureTables,
   newestPaymentIds,
   type Pages,
@@ -14,7 +12,7 @@ import {
   type Stock,
   spreadPaymentIds,
 } from './store/growth-store.ts'
-import { emptyFolder, onDatabaseOf, type System, secondPorts, startMeshOn } from './systems.ts'
+import { emptyFolder, type System, secondPorts, startMeshOn } from './systems.ts'
 
 /** What one mesh did in a window, and what it had to fetch for each answer. */
 export type Seen = Measured & { pages: Pages }
@@ -36,17 +34,8 @@ const isSmall = process.env['BENCH_GROWTH_SMALL'] === '1'
 const past = isSmall
   ? { payments: 20_000, events: 100_000 }
   : { payments: 1_000_000, events: 5_000_000 }
-/** A folder that keeps what was laid down for the next time; what is measured adds some thousand payments. */
+/** A folder that keeps the stored payments for the next run; what is measured adds some thousand payments. */
 const keptFolder = process.env['BENCH_GROWTH_DIR'] ?? ''
-/** While nothing but the laying down is at work. What is there in the end is on the disk and the same. */
-const laying = {
-  synchronous_commit: 'off',
-  maintenance_work_mem: '1GB',
-  max_wal_size: '16GB',
-  wal_level: 'minimal',
-  max_wal_senders: '0',
-  autovacuum: 'off',
-}
 const spread = isSmall ? 2_000 : 20_000
 const newest = 2_000
 const rounds = 3
@@ -60,10 +49,10 @@ const allOnce = { warmUp: { answers: spread, maxMs: 40_000 }, measuredMs: 100 }
 type Meshes = { empty: System; full: System }
 type Load = { shape: RequestShape; ids: string[] }
 
-/** Both meshes stand at the same time and take turns; six minutes, four of them when the past is laid down already. */
+/** Both meshes stand at the same time and take turns; six minutes, four of them when the payments are stored already. */
 export async function compareGrowth(say: (line: string) => void): Promise<Growth> {
   const folder = keptFolder || emptyFolder()
-  await layDown(folder, say)
+  await layDown(folder, past, say)
   return await onSystem(
     () => startMeshOn(emptyFolder(), {}, secondPorts),
     (empty) =>
@@ -77,21 +66,6 @@ export async function compareGrowth(say: (line: string) => void): Promise<Growth
 async function startFull(folder: string): Promise<System> {
   const system = await startMeshOn(folder)
   return keptFolder === '' ? system : { ...system, stop: system.stopServing }
-}
-
-async function layDown(folder: string, say: (line: string) => void): Promise<void> {
-  const mark = path.join(folder, 'laid-down')
-  if (fs.existsSync(mark)) return
-  fs.mkdirSync(folder, { recursive: true, mode: 0o711 })
-  const mesh = await startMeshOn(folder)
-  // One payment to copy.
-  const one = { ids: [], warmUp: { answers: 1, maxMs: 5_000 }, measuredMs: 1 }
-  await measure(mesh, { shape: createShape(mesh.target), ...one })
-  await mesh.stopServing()
-  const begunMs = performance.now()
-  await onDatabaseOf(folder, laying, (databaseUrl) => layDownPast(databaseUrl, past))
-  fs.writeFileSync(mark, '')
-  say(`laid down in ${((performance.now() - begunMs) / 1_000).toFixed(0)} s`)
 }
 
 function create(system: System): Load {

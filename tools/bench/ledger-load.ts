@@ -59,7 +59,7 @@ export async function startBenchLedger(): Promise<BenchLedger> {
   await migrate({ adminUrl: url, service: 'accounts', directories, log })
   const db = openDatabase({ url, service: 'accounts', log })
   const checkDb = openDatabase({ url, service: 'accounts', log, readsWholeTables: true })
-  const folding = startRollUp(db, log)
+  const rollUp = startRollUp(db, log)
   const projectId = newId()
   const accounts = await openAccounts(db, projectId)
   await onDatabase(url, (client) => client.query('vacuum analyze'))
@@ -67,7 +67,7 @@ export async function startBenchLedger(): Promise<BenchLedger> {
     serverUrl: postgres.adminUrl,
     transfersPerSecond: (load) => post({ db, checkDb }, projectId, accounts, load),
     async stop() {
-      await folding.close()
+      await rollUp.close()
       await Promise.all([db.close(), checkDb.close()])
       await postgres.stop()
       fs.rmSync(folder, { recursive: true, force: true })

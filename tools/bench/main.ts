@@ -5,6 +5,7 @@ import { compareLife, countLifeStatements, describeLife, measureRest } from './c
 import { compareQuotes } from './compare-quotes.ts'
 import { compareSessions } from './compare-sessions.ts'
 import { compareTransfers } from './compare-transfers.ts'
+import { describeConsole, measureConsole } from './console.ts'
 import { measureDelivery } from './delivery/delivery.ts'
 import { measureLanes } from './delivery/lanes.ts'
 import { describeLanes } from './delivery/lanes-report.ts'
@@ -84,6 +85,9 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
   },
   async growth() {
     return { title: 'Growth', lines: describeGrowth(await compareGrowth(say)) }
+  },
+  async console() {
+    return { title: 'Console', lines: describeConsole(await measureConsole(say)) }
   },
   async steady() {
     return { title: 'Steady work', lines: describeSteady(await measureSteady(say)) }

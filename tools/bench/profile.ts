@@ -41,7 +41,13 @@ if (load === undefined) {
   process.exit(2)
 }
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'payweave-profile-'))
-const env = { BENCH_PROFILE: names, BENCH_PROFILE_DIR: folder }
+const options = names.split(',').map((name) => {
+  return [
+    name,
+    `--cpu-prof --cpu-prof-interval=500 --cpu-prof-dir=${folder} --cpu-prof-name=${name}.cpuprofile`,
+  ]
+})
+const env = { BENCH_NODE_OPTIONS: JSON.stringify(Object.fromEntries(options)) }
 const { measured, window } = await onSystem(
   () => startMesh(env),
   async (system) => {

@@ -42,6 +42,8 @@ export type Ports = { port: number; portBase: number; consolePort: number }
 
 /** Away from the ports of a local start and of the tests. */
 const ports: Ports = { port: 18_180, portBase: 17_100, consolePort: 17_122 }
+/** Where the console of a mesh is, on its usual ports. */
+export const consoleUrl = `http://127.0.0.1:${ports.consolePort}`
 /** For a second mesh at the same time. */
 export const secondPorts: Ports = { port: 18_181, portBase: 17_130, consolePort: 17_152 }
 const readyWithinMs = 60_000

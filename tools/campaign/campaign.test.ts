@@ -1,7 +1,11 @@
 // Tests what a campaign computes without a system: the schedule of a seed, and the times of recovery.
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { expect, it } from 'vitest'
+import { withDefect } from '../../test/defects/plant.ts'
 import { answersRecoveredS, checkAnswers } from './check/answers.ts'
 import { checkEffects, checkPushes, undisturbedS } from './check/pushes.ts'
+import { controls } from './controls/table.ts'
 import { faults, faultsNamed } from './faults/table.ts'
 import type { Operation, Push, Records } from './load/records.ts'
 import { readOptions } from './options.ts'
@@ -43,11 +47,21 @@ it('faults are chosen by name or by group, and other names are refused', () => {
     'nats-kill',
     'nats-freeze',
     'nats-wiped',
+    'nats-behind',
     'nats-disk-full',
   ])
   expect(faultsNamed([])).toHaveLength(faults.length)
   expect(() => faultsNamed(['nothing'])).toThrow(/no fault is named nothing/)
   expect(() => readOptions(['--minutes', 'x'])).toThrow(/--minutes wants a number above 0/)
+})
+
+it('the table of controls has at least 20 defects, each once, each with its place in the source', () => {
+  expect(new Set(controls.map(({ defect }) => defect.name)).size).toBe(controls.length)
+  expect(controls.length).toBeGreaterThanOrEqual(20)
+  for (const { defect } of controls) {
+    const text = readFileSync(path.join(import.meta.dirname, '../..', defect.file), 'utf8')
+    expect(withDefect(text, defect)).not.toBe(text)
+  }
 })
 
 const began = 1_000_000
@@ -112,7 +126,9 @@ it('a push that is missing, doubled, changed or unasked is found; a repeated one
   const wrong = 'payments and accounts without exactly their pushes'
   expect(rules(push({}), push({}), callback)).toEqual([])
   expect(rules(push({}))).toEqual([wrong])
-  expect(rules(push({}), { ...callback, accepted: false })).toEqual([wrong])
+  const refused = { ...callback, accepted: false }
+  expect(rules(push({}), refused, callback)).toEqual([])
+  expect(rules(push({}), refused)).toEqual([wrong, 'deliveries that came and were never accepted'])
   expect(rules(push({}), push({ deliveryId: 'other' }), callback)).toEqual([wrong])
   expect(rules(push({}), push({ digest: 'b' }), callback)).toEqual([
     'deliveries whose bytes changed',

@@ -1,19 +1,15 @@
 // The options of `npm run campaign`.
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { defects } from '../../test/defects/defects.ts'
-import type { Controls } from './controls.ts'
-import type { Fault } from './faults/fault.ts'
+import type { Plan } from './campaign.ts'
+import type { Controls } from './controls/controls.ts'
+import { controls } from './controls/table.ts'
 import { faultsNamed } from './faults/table.ts'
+import { type Kind, kinds } from './load/records.ts'
 
 /** What a run shall do. */
-export type Options = {
-  minutes: number
-  seed: number
-  ratePerS: number
+export type Options = Plan & {
   slack: number
-  rows: Fault[]
-  firstStep: number
   /** Where the report is written. */
   report: string
   /** Data of an earlier run to go on with. */
@@ -23,17 +19,21 @@ export type Options = {
 export const usage = `npm run campaign -- [options]
   --minutes n       how long faults are injected (10)
   --seed n          repeats the schedule of a run (a random one)
-  --faults a,b      rows of the table, or groups of them such as nats (all)
+  --faults a,b      rows of the table, or groups of them such as nats; none (all)
+  --kinds a,b       kinds of operations (all)
   --rate n          operations that begin each second (4)
   --slack n         multiplies the limits of recovery, for a machine that is busy with other work (1)
   --from-step n     leaves out the steps before this one (1)
+  --patience n      seconds that the last operations and what they led to may take (240)
+  --ends-at rule    ends at the first case against this rule
   --report folder   where campaign.html and campaign.json go (.payweave/campaign)
   --data folder     goes on with the data of an earlier run, or makes it there; it stays (a new folder that goes)
   --list            shows the table of faults, and runs nothing
   --controls        runs on copies of the project, each with a planted defect, and reports which are found
   --count n         so many of the defects (all)
-  --control-seed n  which ones (0)
-  --only words      those whose name has the words`
+  --control-seed n  which ones (a random one)
+  --only words      those whose name has the words
+  --within n        begins no more of them when they would not end within so many seconds`
 
 const maxSeed = 2 ** 31
 
@@ -49,18 +49,22 @@ export function readOptions(words: readonly string[]): Asked {
     args: [...words],
     options: {
       minutes: { type: 'string', default: '10' },
-      seed: { type: 'string', default: String(Math.floor(Math.random() * maxSeed)) },
+      seed: { type: 'string', default: randomSeed() },
       faults: { type: 'string', default: '' },
+      kinds: { type: 'string' },
       rate: { type: 'string', default: '4' },
       slack: { type: 'string', default: '1' },
       'from-step': { type: 'string', default: '1' },
+      patience: { type: 'string', default: '240' },
+      'ends-at': { type: 'string' },
       report: { type: 'string', default: '.payweave/campaign' },
       data: { type: 'string' },
       list: { type: 'boolean', default: false },
       controls: { type: 'boolean', default: false },
-      count: { type: 'string', default: String(defects.length) },
-      'control-seed': { type: 'string', default: '0' },
+      count: { type: 'string', default: String(controls.length) },
+      'control-seed': { type: 'string', default: randomSeed() },
       only: { type: 'string', default: '' },
+      within: { type: 'string' },
     },
   })
   if (values.list) return { kind: 'list' }
@@ -69,22 +73,39 @@ export function readOptions(words: readonly string[]): Asked {
     seed: whole('seed', values.seed),
     ratePerS: above(0, 'rate', values.rate),
     slack: above(0, 'slack', values.slack),
-    rows: faultsNamed(values.faults.split(',').filter((name) => name !== '')),
+    rows: values.faults === 'none' ? [] : faultsNamed(namesIn(values.faults)),
+    ...(values.kinds !== undefined && { only: namesIn(values.kinds).map(kindNamed) }),
     firstStep: whole('from-step', values['from-step']),
+    patienceS: above(0, 'patience', values.patience),
+    ...(values['ends-at'] !== undefined && { endsAt: values['ends-at'] }),
     report: values.report,
     data: values.data === undefined ? undefined : path.resolve(values.data),
   }
   if (!values.controls) return { kind: 'campaign', options }
-  const { minutes, seed, ratePerS, slack } = options
-  const controls = {
-    count: whole('count', values.count),
-    seed: whole('control-seed', values['control-seed']),
-    only: values.only,
-    words: Object.entries({ minutes, seed, rate: ratePerS, slack, faults: values.faults }).flatMap(
-      ([name, value]) => [`--${name}`, String(value)],
-    ),
+  return {
+    kind: 'controls',
+    controls: {
+      count: whole('count', values.count),
+      seed: whole('control-seed', values['control-seed']),
+      only: values.only,
+      withinS: values.within === undefined ? Infinity : above(0, 'within', values.within),
+      slack: options.slack,
+    },
   }
-  return { kind: 'controls', controls }
+}
+
+function randomSeed(): string {
+  return String(Math.floor(Math.random() * maxSeed))
+}
+
+function namesIn(text: string): string[] {
+  return text.split(',').filter((name) => name !== '')
+}
+
+function kindNamed(name: string): Kind {
+  const kind = kinds.find((one) => one === name)
+  if (kind !== undefined) return kind
+  throw new Error(`no kind of operations is named ${name}; there are ${kinds.join(', ')}`)
 }
 
 function above(least: number, name: string, text: string): number {

@@ -49,6 +49,7 @@ export function siteSections(): Section[] {
         guide('versioning'),
         guide('testing'),
         guide('going-live'),
+        guide('glossary'),
       ],
     },
     {

@@ -83,9 +83,9 @@ export const deliveryCommands: Command[] = [
   {
     name: 'deliveries cancel',
     operands: '<id>',
-    summary: 'Cancels a delivery that is pending or sending.',
-    options: connectionOptions,
-    run: (context) => withConnection(context, cancel),
+    summary: 'Cancels a delivery that is pending or sending; needs a bearer.',
+    options: eitherOptions,
+    run: (context) => byEither(context, refuseCancel, cancel),
   },
   {
     name: 'deliveries lanes',
@@ -96,6 +96,13 @@ export const deliveryCommands: Command[] = [
     run: (context) => withConnection(context, lanes),
   },
 ]
+
+/** The API has no route for it. */
+function refuseCancel(): never {
+  throw new UsageError(
+    'a merchant cannot cancel a push: pass --url and --token, or let its URL respond with 410, which ends the pushes of its payment',
+  )
+}
 
 /** Works by the public API with the keys of a merchant, else by the RPCs. */
 async function byEither(
@@ -203,7 +210,8 @@ async function replayMany(context: CommandContext, connection: Connection, proje
   const jobId = job?.jobId ?? ''
   if (!json) context.warn(`replay ${jobId} runs; Ctrl-C cancels it`)
   const progress = context.progress('made due')
-  while (job?.state === ReplayJobState.RUNNING) {
+  const { RUNNING, PAUSED } = ReplayJobState
+  while (job?.state === RUNNING || job?.state === PAUSED) {
     if (stopping.aborted) ({ job } = await replays.cancelReplayJob({ projectId, jobId }))
     else {
       await delay(lookAgainMs, undefined, { signal: stopping }).catch(() => undefined)

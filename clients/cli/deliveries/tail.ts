@@ -1,6 +1,5 @@
 // The command that shows attempts as they end, and reports a gap when it missed some.
 import { setTimeout as delay } from 'node:timers/promises'
-import { Failure } from '#core/errors/errors.ts'
 import {
   type DeliveryChange,
   DeliveryChangeSchema,
@@ -9,12 +8,14 @@ import {
   DeliveryState,
   type TailDeliveriesResponse,
 } from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { hasMerchantKeys, merchantKeyOptions } from '../api/merchant.ts'
 import { type Command, type CommandContext, connectionOptions } from '../command.ts'
-import type { Connection } from '../connection.ts'
+import { type Connection, isPassing } from '../connection.ts'
 import { attemptResult, jsonLine, time, valueOf, wordOf } from '../output/print.ts'
 import { openTable, type Table } from '../output/table.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
 import { withConnection } from './command.ts'
+import { tailOwn } from './merchant-tail.ts'
 
 const maxS = 86_400
 const reconnectMs = 1_000
@@ -26,10 +27,11 @@ export const tailCommand: Command = {
   summary: 'Shows attempts as they end, until Ctrl-C.',
   options: {
     ...connectionOptions,
+    ...merchantKeyOptions,
     kind: 'notify, callback or onboarding',
     for: 'exit after this many seconds',
   },
-  run: (context) => withConnection(context, tail),
+  run: (context) => (hasMerchantKeys(context) ? tailOwn(context) : withConnection(context, tail)),
 }
 
 async function tail(context: CommandContext, connection: Connection, projectId: string) {
@@ -57,7 +59,7 @@ async function tail(context: CommandContext, connection: Connection, projectId: 
         show(context, table, item)
       }
     } catch (error) {
-      if (!stopping.aborted && !isPassing(error, connected)) throw error
+      if (!stopping.aborted && !mayGoOn(error, connected)) throw error
     }
     if (stopping.aborted || options['for'] !== undefined) return
     warn('the tail was interrupted and starts again: changes may be missing here')
@@ -66,9 +68,8 @@ async function tail(context: CommandContext, connection: Connection, projectId: 
 }
 
 /** Whether the tail may go on: its time is over, or a service that had answered is unavailable for a while. */
-function isPassing(error: unknown, connected: boolean): boolean {
-  if (!(error instanceof Failure)) return false
-  return error.reason === 'TIMEOUT' || (connected && error.reason === 'SERVICE_UNAVAILABLE')
+function mayGoOn(error: unknown, connected: boolean): boolean {
+  return isPassing(error) && (connected || error.reason === 'TIMEOUT')
 }
 
 function show(

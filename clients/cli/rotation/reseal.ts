@@ -1,11 +1,11 @@
 // The command that reseals values at rest, page by page, with its progress. An interrupted run can be resumed.
 import { setTimeout as delay } from 'node:timers/promises'
-import { Failure } from '#core/errors/errors.ts'
 import {
   KeyStep,
   type ResealPageResponse,
 } from '#gen/payweave/accounts/v1/key_administration_pb.js'
 import type { CommandContext } from '../command.ts'
+import { isPassing } from '../connection.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
 import { type KeyWork, waitForReaders, withKeys } from './work.ts'
 
@@ -13,7 +13,6 @@ const name = 'accounts/seal.key'
 const usualRate = '2000'
 const reportEachMs = 1_000
 const retry = { firstMs: 500, maxMs: 10_000, forMs: 120_000 } as const
-const passing = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT'])
 
 /**
  * Runs `keys reseal`; resolves to 1 when values are left. Throws a UsageError for a bad `--rate`; rejects with a
@@ -110,8 +109,7 @@ async function withRetry<T>(context: CommandContext, ask: () => Promise<T>): Pro
     try {
       return await ask()
     } catch (error) {
-      const mayPass = error instanceof Failure && passing.has(error.reason)
-      if (!mayPass || Date.now() > untilMs || context.stopping.aborted) throw error
+      if (!isPassing(error) || Date.now() > untilMs || context.stopping.aborted) throw error
     }
     await pause(context, waitMs)
   }

@@ -1,7 +1,6 @@
 // Helpers of the commands on keys: the folder of lists, the services, and waiting until processes have loaded a list.
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Failure } from '#core/errors/errors.ts'
 import type { KeyReader } from '#gen/payweave/keys/v1/keys_pb.js'
 import { operatorFile } from '../../../deploy/bootstrap/installation.ts'
 import {
@@ -12,6 +11,7 @@ import {
 import { keyFileNames } from '../../../deploy/bootstrap/lasting-secrets.ts'
 import { openVault, type Vault } from '../../../deploy/bootstrap/vault.ts'
 import type { CommandContext } from '../command.ts'
+import { isPassing } from '../connection.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
 import { UsageError } from '../usage-error.ts'
 import { changeVault } from '../vault-change.ts'
@@ -47,8 +47,7 @@ export async function changingKeys(context: CommandContext, work: Run): Promise<
     if (!json) for (const file of new Set(vault.changes)) print(`wrote    ${file}`)
     return code
   } catch (error) {
-    const { reason } = error instanceof Failure ? error : { reason: undefined }
-    if (reason === 'SERVICE_UNAVAILABLE' || reason === 'TIMEOUT') {
+    if (isPassing(error)) {
       warn('nothing was changed; --now continues without asking the services')
     }
     throw error

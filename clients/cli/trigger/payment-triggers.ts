@@ -107,16 +107,18 @@ export const paymentTriggers: Trigger[] = [
   },
   {
     name: 'payment.expired',
-    summary: 'The time to pay runs out. Start with PAYMENT_TTL_DIRECT_POS_S=3 to see it soon.',
+    summary:
+      'The time to pay runs out. Start with PAYMENT_TTL_DIRECT_POS_S=3, or move the test clock, to see it soon.',
     async run({ shop, withinMs }) {
       const payers = [payer(8, { payment_channel: 'direct_pos' })]
       const { id } = await shop.create(order({ payers }))
       const { timestamps } = detailsOf(await shop.status(id)) as { timestamps: Json }
       const expireTime = String(timestamps['expire_time'])
-      const leftMs = Date.parse(`${expireTime.replace(' ', 'T')}Z`) - Date.now()
+      // By the times of the payment: the test clock may be ahead of this machine's.
+      const leftMs = Date.parse(expireTime) - Date.parse(String(timestamps['created_time']))
       if (leftMs > withinMs) {
         throw new OtherOutcome(
-          `it expires at ${expireTime} UTC: pass --within ${Math.ceil(leftMs / 1_000) + 10}, or start with PAYMENT_TTL_DIRECT_POS_S=3`,
+          `it expires at ${expireTime} UTC: pass --within ${Math.ceil(leftMs / 1_000) + 10}, or start with PAYMENT_TTL_DIRECT_POS_S=3; "payweave sandbox clock advance ${Math.ceil(leftMs / 1_000)}s" lets it expire now`,
         )
       }
       return outcomeOf(await shop.becomes(id, 'Expired', withinMs))

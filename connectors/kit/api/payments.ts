@@ -42,30 +42,44 @@ export function chargeHandlers(
   }
 }
 
+type CreditContext = { db: Database; notify: () => void }
+
 /**
- * The handlers of payouts and refunds: a refund goes to the number that paid. CHARGE_NOT_FOUND for one of a charge that is
- * unknown or not paid, REFERENCE_CONFLICT for an id that was used with other content. Work of this kind sends the money.
+ * The handlers of payouts and refunds: a refund goes to the number that paid. They refuse as `refundHandlers` do. Work of this
+ * kind sends the money.
  */
 export function payoutHandlers(
-  { db, notify }: { db: Database; notify: () => void },
+  context: CreditContext,
   workKind: string,
 ): ServiceImpl<typeof PayoutService> {
+  const { db, notify } = context
   return {
+    ...refundHandlers(context, workKind),
     async createPayout({ payoutId, amount, mobileNumber }) {
-      const reference = rolledUpId(payoutId)
-      const credit = { reference, kind: 'payout', mobileNumber, ...readMoney(amount) } as const
-      await acceptCredit(db, credit, workKind)
+      const to = { chargeId: null, mobileNumber, ...readMoney(amount) }
+      await acceptCredit(db, { reference: rolledUpId(payoutId), kind: 'payout', ...to }, workKind)
       notify()
       return {}
     },
-    async createRefund({ refundId, chargeId, amount }) {
-      const charge = await findCharge(db, rolledUpId(chargeId))
+  }
+}
+
+/**
+ * The handler of refunds alone, for a rail without payouts: CreatePayout is UNIMPLEMENTED. CHARGE_NOT_FOUND for a refund of a
+ * charge that is unknown or not paid, REFERENCE_CONFLICT for an id that was used with other content. Work of this kind refunds.
+ */
+export function refundHandlers(
+  { db, notify }: CreditContext,
+  workKind: string,
+): Pick<ServiceImpl<typeof PayoutService>, 'createRefund'> {
+  return {
+    async createRefund({ refundId, chargeId: id, amount }) {
+      const chargeId = rolledUpId(id)
+      const charge = await findCharge(db, chargeId)
       if (charge?.state !== 'paid')
         throw new Failure('CHARGE_NOT_FOUND', `no paid charge ${chargeId}`)
-      const { mobileNumber } = charge
-      const reference = rolledUpId(refundId)
-      const credit = { reference, kind: 'refund', mobileNumber, ...readMoney(amount) } as const
-      await acceptCredit(db, credit, workKind)
+      const to = { chargeId, mobileNumber: charge.mobileNumber, ...readMoney(amount) }
+      await acceptCredit(db, { reference: rolledUpId(refundId), kind: 'refund', ...to }, workKind)
       notify()
       return {}
     },

@@ -1,5 +1,5 @@
 // Charges, attempts and credits as a connector knows them.
-import type { RefusalReason } from '#core/payment/words.ts'
+import type { PaymentMethod, RefusalReason } from '#core/payment/words.ts'
 
 /** A charge to store. */
 export type NewCharge = {
@@ -33,12 +33,23 @@ export type AttemptResult = {
 export type Attempt = AttemptResult & { chargeId: string | null; ageMs: number }
 
 /** How an attempt ends. */
-export type AttemptEnd = { outcome: 'paid' } | { outcome: 'refused'; refusal: RefusalReason | null }
+export type AttemptEnd =
+  | {
+      outcome: 'paid'
+      /** What the payer paid with; absent: as requested. */
+      method?: PaymentMethod
+    }
+  | { outcome: 'refused'; refusal: RefusalReason | null }
+
+/** How far money that is sent out has come. */
+export type CreditState = 'pending' | 'completed' | 'failed'
 
 /** Money to send out. */
 export type Credit = {
   reference: string
   kind: 'payout' | 'refund'
+  /** What a refund returns; null for a payout, and for a refund that was accepted before this was stored. */
+  chargeId: string | null
   currency: string
   amountMinor: bigint
   /** The receiver's, E.164 with plus sign. */

@@ -1,4 +1,4 @@
-// Takes in what a provider sends: signed events are verified and stored once, then answered; unsigned callbacks are hints.
+// Takes in what a provider sends: signed events are verified and stored once, then answered; unsigned callbacks are hints. Serves the connector's own pages, if it has any.
 import type { AddressInfo } from 'node:net'
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import type { Database } from '#platform/db/db.ts'
@@ -46,6 +46,8 @@ export type WebhookPortOptions = {
   port: number
   webhooks: WebhookOptions | undefined
   hints: HintOptions | undefined
+  /** Registers the routes of pages for payers. Bodies come to them as bytes. */
+  pages?: ((app: FastifyInstance) => Promise<void>) | undefined
   /** Kinds of the work that a hint starts at once. */
   hintedKinds: readonly string[]
   /** Called when there is work to do at once. */
@@ -56,14 +58,14 @@ export type WebhookPortOptions = {
 export type WebhookPort = { port: number; close(): Promise<void> }
 
 /**
- * Opens the port, which must be reachable by the provider alone. Answers 200 once the event is stored or was before, 401
+ * Opens the port, which must be reachable by the provider, and by payers where the connector has pages, but by nobody else. Answers 200 once the event is stored or was before, 401
  * for a signature that is absent, wrong or old, 400 for a body that is no event, 413 for one over 256 KiB, and 500 when it
  * could not be stored, so that the provider sends it again. A hint stores nothing and answers 200 whether or not its
  * reference is known. Rejects without a secret or with an empty one, by which anybody could sign, and with the system's error
  * when the port cannot be opened.
  */
 export async function openWebhookPort(options: WebhookPortOptions): Promise<WebhookPort> {
-  const { log, host, port, webhooks, hints } = options
+  const { log, host, port, webhooks, hints, pages } = options
   if (webhooks !== undefined) requireSecrets(webhooks.signature)
   const app = fastify({
     bodyLimit: maxBodyBytes,
@@ -81,6 +83,7 @@ export async function openWebhookPort(options: WebhookPortOptions): Promise<Webh
   })
   if (webhooks !== undefined) takeEvents(app, webhooks, options)
   if (hints !== undefined) takeHints(app, hints, options)
+  if (pages !== undefined) await app.register(pages)
   await app.listen({ host, port })
   return { port: (app.server.address() as AddressInfo).port, close: () => app.close() }
 }

@@ -1,6 +1,6 @@
 // Begins, enquires about and ends attempts to pay. The provider is never called within a transaction.
 import { Failure } from '#core/errors/errors.ts'
-import { numberOf, refusalReasons } from '#core/payment/words.ts'
+import { numberOf, paymentMethods, refusalReasons } from '#core/payment/words.ts'
 import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import type { Database, Queryable } from '#platform/db/db.ts'
 import { chargeReport } from '../api/report-messages.ts'
@@ -73,14 +73,17 @@ export function endAttempt(
     if (work !== undefined) await holdWork(tx, work)
     const chargeId = await updateAttempt(tx, attemptId, end)
     if (chargeId === undefined) return false
-    const isPaid = end.outcome === 'paid'
-    const report = chargeReport({
-      chargeId,
-      attemptId,
-      outcome: isPaid ? ChargeOutcome.PAID : ChargeOutcome.REFUSED,
-      refusalReason: isPaid || end.refusal === null ? 0 : numberOf(refusalReasons, end.refusal),
-    })
-    await insertWork(tx, report)
+    await insertWork(tx, chargeReport({ chargeId, attemptId, ...reportOf(end) }))
     return true
   })
+}
+
+function reportOf(end: AttemptEnd) {
+  if (end.outcome === 'paid') {
+    const { method } = end
+    const paymentMethod = method === undefined ? 0 : numberOf(paymentMethods, method)
+    return { outcome: ChargeOutcome.PAID, paymentMethod }
+  }
+  const refusalReason = end.refusal === null ? 0 : numberOf(refusalReasons, end.refusal)
+  return { outcome: ChargeOutcome.REFUSED, refusalReason }
 }

@@ -25,6 +25,7 @@ export async function acceptCredit(db: Database, credit: Credit, workKind: strin
 }
 
 function isSame(credit: Credit, known: Credit | undefined): boolean {
+  if (known?.chargeId != null && known.chargeId !== credit.chargeId) return false
   const fields = ['kind', 'currency', 'amountMinor', 'mobileNumber'] as const
   return fields.every((field) => credit[field] === known?.[field])
 }

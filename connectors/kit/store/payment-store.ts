@@ -6,6 +6,7 @@ import type {
   AttemptResult,
   Charge,
   Credit,
+  CreditState,
   NewCharge,
 } from '../domain/payment.ts'
 
@@ -108,20 +109,20 @@ export async function updateAttempt(
 
 const insertCreditStatement = sql(
   'insert_credit',
-  `insert into credit (reference, kind, currency, amount_minor, mobile_number)
-   values ($1, $2, $3, $4, $5) on conflict (reference) do nothing`,
+  `insert into credit (reference, kind, charge_id, currency, amount_minor, mobile_number)
+   values ($1, $2, $3, $4, $5, $6) on conflict (reference) do nothing`,
 )
 /** Stores a credit; false when it is known. */
 export async function insertCredit(tx: Queryable, credit: Credit): Promise<boolean> {
-  const { reference, kind, currency, amountMinor, mobileNumber } = credit
-  const values = [reference, kind, currency, amountMinor, mobileNumber]
+  const { reference, kind, chargeId, currency, amountMinor, mobileNumber } = credit
+  const values = [reference, kind, chargeId, currency, amountMinor, mobileNumber]
   return (await tx.run(insertCreditStatement, values)) === 1
 }
 
 const findCreditStatement = sql(
   'find_credit',
-  `select reference, kind, currency, amount_minor as "amountMinor", mobile_number as "mobileNumber",
-     state = 'pending' as "isPending",
+  `select reference, kind, charge_id as "chargeId", currency, amount_minor as "amountMinor",
+     mobile_number as "mobileNumber", state,
      (extract(epoch from clock_now() - accepted_at) * 1000)::float8 as "ageMs"
    from credit where reference = $1`,
 )
@@ -129,7 +130,7 @@ const findCreditStatement = sql(
 export function findCredit(
   db: Queryable,
   reference: string,
-): Promise<(Credit & { isPending: boolean; ageMs: number }) | undefined> {
+): Promise<(Credit & { state: CreditState; ageMs: number }) | undefined> {
   return db.row(findCreditStatement, [reference])
 }
 
@@ -141,7 +142,7 @@ const endCreditStatement = sql(
 export async function updateCredit(
   tx: Queryable,
   reference: string,
-  state: 'completed' | 'failed',
+  state: Exclude<CreditState, 'pending'>,
 ): Promise<Credit['kind'] | undefined> {
   return (await tx.row<{ kind: Credit['kind'] }>(endCreditStatement, [reference, state]))?.kind
 }

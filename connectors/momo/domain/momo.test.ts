@@ -7,6 +7,7 @@ import { refusalReasons } from '#core/payment/words.ts'
 import { createTokenCache } from '../ports/token.ts'
 import { isPermanent, permanentCodes, refusalOf, refusals } from './reasons.ts'
 import { isLost, nextStep, type Product, pauseMs, type RequestProgress } from './request.ts'
+import { targetProblem } from './target.ts'
 import { msisdnOf, plainText } from './text.ts'
 
 type OpenApi = {
@@ -81,6 +82,15 @@ it('a text has only characters that MTN takes, and at most 160', () => {
     property(string({ unit: 'grapheme', maxLength: 300 }), (name) => plainText(name).length <= 160),
   )
   expect(msisdnOf('+256772123456')).toBe('256772123456')
+})
+
+it('production moves real money alone, and no other environment does', () => {
+  expect(targetProblem('production', 'mtnuganda')).toBeUndefined()
+  expect(targetProblem('production', 'sandbox')).toContain('must not be sandbox')
+  for (const environment of ['sandbox', 'local']) {
+    expect(targetProblem(environment, 'sandbox')).toBeUndefined()
+    expect(targetProblem(environment, 'mtnuganda')).toContain('must be sandbox')
+  }
 })
 
 it('a token is fetched once for all who wait, kept until a minute before it expires, and replaced when it is refused', async () => {

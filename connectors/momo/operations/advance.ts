@@ -37,14 +37,15 @@ export async function advance(
     })
     const refusal = await momo.send(product, { ...wanted, reference })
     if (refusal !== undefined && stored.sentAgeMs === null) return { failure: refusal }
-    if (refusal === undefined) await recordAccepted(db, subject)
+    if (refusal === undefined) await recordAccepted(db, subject, reference)
     // An earlier call that had no answer may have been accepted, though this one is refused.
-    else await recordRefused(db, subject, refusal)
+    else await recordRefused(db, subject, { reference, code: refusal })
     throw new NotYet(pauseMs(progress))
   }
   const found = step === 'lost' ? undefined : await momo.enquire(product, reference)
   if (found === undefined && isLost(progress)) return { failure: stored.refusal ?? neverArrived }
-  if (found?.status === 'pending' && !stored.isAccepted) await recordAccepted(db, subject)
+  if (found?.status === 'pending' && !stored.isAccepted)
+    await recordAccepted(db, subject, reference)
   if (found === undefined || found.status === 'pending') throw new NotYet(pauseMs(progress))
   return { failure: found.status === 'failed' ? found.code : undefined }
 }

@@ -27,7 +27,7 @@ export async function transfer(
 ): Promise<void> {
   const { subject: reference } = work
   const credit = await findCredit(db, reference)
-  if (credit?.isPending !== true) return
+  if (credit?.state !== 'pending') return
   const isCurrency = credit.currency === currency
   const { failure } = isCurrency
     ? await advance({ db, momo, work }, 'disbursement', {

@@ -39,20 +39,29 @@ export async function recordSent(db: Queryable, subject: string): Promise<void> 
 
 const recordAcceptedStatement = sql(
   'record_accepted',
-  `update request set accepted_at = coalesce(accepted_at, clock_now()) where subject = $1`,
+  `update request set accepted_at = coalesce(accepted_at, clock_now())
+   where subject = $1 and reference = $2`,
 )
-/** Records that MTN has the request. */
-export async function recordAccepted(db: Queryable, subject: string): Promise<void> {
-  await db.run(recordAcceptedStatement, [subject])
+/** Records that MTN has the request, unless it has been renewed. */
+export async function recordAccepted(
+  db: Queryable,
+  subject: string,
+  reference: string,
+): Promise<void> {
+  await db.run(recordAcceptedStatement, [subject, reference])
 }
 
 const recordRefusedStatement = sql(
   'record_refused',
-  `update request set refusal = $2 where subject = $1`,
+  `update request set refusal = $3 where subject = $1 and reference = $2`,
 )
-/** Records the code with which MTN has refused a call, after another that had no answer. */
-export async function recordRefused(db: Queryable, subject: string, code: string): Promise<void> {
-  await db.run(recordRefusedStatement, [subject, code])
+/** Records the code with which MTN has refused a call, after another that had no answer, unless the request has been renewed. */
+export async function recordRefused(
+  db: Queryable,
+  subject: string,
+  { reference, code }: { reference: string; code: string },
+): Promise<void> {
+  await db.run(recordRefusedStatement, [subject, reference, code])
 }
 
 const renewRequestStatement = sql(

@@ -17,8 +17,8 @@ const states = {
 } as const
 
 /**
- * The handlers of payweave.backend.v1.BillerService. `payBill` refuses a bad amount with INVALID_PARAMETER and an id that an
- * enquiry has called unknown with REFERENCE_REFUSED. For a slow customer reference it rejects with TIMEOUT when the
+ * The handlers of payweave.backend.v1.BillerService. `payBill` refuses a bad amount with INVALID_PARAMETER, an id that an
+ * enquiry has called unknown with REFERENCE_REFUSED, and one that was used with other content with REFERENCE_CONFLICT. For a slow customer reference it rejects with TIMEOUT when the
  * caller gives up first, and with SERVICE_UNAVAILABLE when the process stops.
  */
 export function billerService(context: BillContext): ServiceImpl<typeof BillerService> {

@@ -12,10 +12,11 @@ import {
   WithdrawReason,
 } from '#gen/payweave/backend/v1/charges_pb.js'
 import type { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
-import type { FrameTheme } from '#gen/payweave/types/v1/types_pb.js'
 import { batched } from '#platform/db/batcher.ts'
 import { isRefused } from '#platform/db/db.ts'
 import { readMoney, refuse, rolledUpId } from '../../kit/api/request.ts'
+import { mayReturnTo } from '../../kit/domain/return-url.ts'
+import { frameQuery } from '../../kit/http/frame-look.ts'
 import {
   type Channel,
   type NewCharge,
@@ -110,17 +111,6 @@ function attemptMessage(made: Outcome) {
   return { outcome: wireOutcomes[made.outcome], refusalReason: refusalNumber(refusal) }
 }
 
-/** How the form is to look, as the query of its address: validated colours and a language tag. */
-function frameQuery(language: string, theme: FrameTheme | undefined): string {
-  const query = new URLSearchParams()
-  if (language !== '') query.set('lang', language)
-  if (theme !== undefined) {
-    query.set('accent', theme.accentColor.slice(1))
-    query.set('dark', theme.darkAccentColor.slice(1))
-  }
-  return query.size === 0 ? '' : `?${query.toString()}`
-}
-
 /**
  * The handlers of payweave.backend.v1.PayoutService: every payout succeeds at once. They refuse a bad amount with
  * INVALID_PARAMETER, and an id that was used with other content with REFERENCE_CONFLICT.
@@ -175,12 +165,4 @@ function readCharge(charge: Charge): NewCharge {
     cashCode,
     expireTime: timestampDate(expireTime),
   }
-}
-
-/** Whether the form may lead back to a URL: to the checkout's own pages, or to any page over TLS. */
-function mayReturnTo(url: string, checkoutOrigin: string): boolean {
-  if (!URL.canParse(url)) return false
-  const { protocol, origin, username, password } = new URL(url)
-  if (username !== '' || password !== '') return false
-  return protocol === 'https:' || origin === checkoutOrigin
 }

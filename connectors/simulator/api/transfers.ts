@@ -33,8 +33,9 @@ const states = {
 } as const
 
 /**
- * The handlers of payweave.backend.v1.TransferService. `createTransfer` refuses bad fields with INVALID_PARAMETER, and an id
- * that an enquiry has called unknown, or that was cancelled, with REFERENCE_REFUSED. All reject as a Queryable does.
+ * The handlers of payweave.backend.v1.TransferService. `createTransfer` refuses bad fields with INVALID_PARAMETER, an id that an
+ * enquiry has called unknown, or that was cancelled, with REFERENCE_REFUSED, and one that was used with other content with
+ * REFERENCE_CONFLICT. All reject as a Queryable does.
  */
 export function transferService(context: TransferContext): ServiceImpl<typeof TransferService> {
   const { db, transfersWritten, reportsWritten } = context

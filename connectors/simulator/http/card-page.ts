@@ -3,8 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUuid, randomId } from '#core/identity/id.ts'
 import { hashToken } from '#core/identity/token.ts'
 import { refusalReasons } from '#core/payment/words.ts'
-import { directionOf, type Language, languageOfTag } from '#core/text/language.ts'
+import { directionOf, type Language } from '#core/text/language.ts'
 import { refusals } from '#core/text/refusals.ts'
+import { readLook } from '../../kit/http/frame-look.ts'
 import { readCard } from '../domain/card.ts'
 import { type ClosedReason, closedReason, type Refusal } from '../domain/charge.ts'
 import { type FormOutcome, payByCard } from '../operations/pay.ts'
@@ -17,8 +18,6 @@ type FormState = 'ready' | 'approved' | 'declined' | 'closed'
 
 /** What every page of the form is made from. */
 type Look = { language: Language; say: CardTexts; common: object }
-
-const colourPattern = /^[0-9a-f]{6}$/
 
 /**
  * Makes the handlers of the card form and of its submission. They answer 404 for an unknown form, 409 for a charge that
@@ -68,15 +67,9 @@ export function cardPage(context: PagesContext) {
 
 /** The language and the colours that the query of the form's address asks for. */
 function lookOf({ query }: FastifyRequest, host: string): Look {
-  const { lang, accent, dark } = query as Record<string, unknown>
-  const language = (typeof lang === 'string' ? languageOfTag(lang) : undefined) ?? 'en'
-  const theme = isColour(accent) && isColour(dark) && { accent: `#${accent}`, dark: `#${dark}` }
+  const { language, theme } = readLook(query)
   const say = cardTexts[language]
   return { language, say, common: { say, language, direction: directionOf(language), theme, host } }
-}
-
-function isColour(text: unknown): text is string {
-  return typeof text === 'string' && colourPattern.test(text)
 }
 
 function unknownForm({ say, common }: Look): Page {

@@ -14,14 +14,18 @@ export type StoredBill = {
   waitMs: number | null
 }
 
-/** A bill to store. */
-export type NewBill = {
+/** A bill as the caller sends it. */
+export type BillOrder = {
   billPaymentId: string
   billerCode: string
   productCode: string
   currency: string
   amountMinor: bigint
   customerReference: string
+}
+
+/** A bill to store. */
+export type NewBill = BillOrder & {
   providerReference: string
   state: 'pending' | 'paid' | 'refused'
   failureCode?: BillRefusal
@@ -92,6 +96,19 @@ const findBillStatement = sql(
 /** Finds a bill. Locks nothing. */
 export function findBill(db: Queryable, billPaymentId: string): Promise<StoredBill | undefined> {
   return db.row(findBillStatement, [billPaymentId])
+}
+
+const isOtherBillStatement = sql(
+  'is_other_bill',
+  `select from bill where bill_payment_id = $1 and state <> 'not_found'
+     and (biller_code, product_code, currency, amount_minor, customer_reference)
+     is distinct from ($2::text, $3::text, $4::text, $5::bigint, $6::text)`,
+)
+/** Whether the id is known with other content. Locks nothing. */
+export async function isOtherBill(db: Queryable, bill: BillOrder): Promise<boolean> {
+  const { billPaymentId, billerCode, productCode, currency, amountMinor, customerReference } = bill
+  const values = [billPaymentId, billerCode, productCode, currency, amountMinor, customerReference]
+  return (await db.row(isOtherBillStatement, values)) !== undefined
 }
 
 const enquireBillStatement = sql(

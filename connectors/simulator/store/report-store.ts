@@ -115,12 +115,13 @@ export function claimReports(
 }
 
 /** What became of sending a report. */
-export type Sent = Pick<Report, 'subjectId' | 'kind' | 'position'> & {
+export type Sent = Pick<Report, 'subjectId' | 'kind' | 'position' | 'attempts'> & {
   outcome: 'delivered' | 'parked' | 'again'
   reason?: string | undefined
   delayMs?: number | undefined
 }
 
+// The number of attempts names a claim. That a report was accepted stays true after another process has claimed it.
 const noteReportsStatement = sql(
   'note_reports',
   `update report r set
@@ -129,12 +130,12 @@ const noteReportsStatement = sql(
      next_at = case when g.outcome = 'again'
        then clock_now() + g.delay_ms * interval '1 millisecond' else r.next_at end,
      last_reason = g.reason
-   from unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::integer[], $6::text[])
-     as g (subject_id, position, outcome, reason, delay_ms, kind)
+   from unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::integer[], $6::text[],
+     $7::integer[]) as g (subject_id, position, outcome, reason, delay_ms, kind, attempts)
    where r.subject_id = g.subject_id and r.kind = g.kind and r.position = g.position
-     and r.delivered_at is null`,
+     and r.delivered_at is null and (g.outcome = 'delivered' or r.attempts = g.attempts)`,
 )
-/** Records the outcome of claimed reports. */
+/** Records the outcome of claimed reports. One that another process has claimed since is left to it, unless it was delivered. */
 export async function noteReports(db: Queryable, sent: Sent[]): Promise<void> {
   await db.run(noteReportsStatement, [
     sent.map(({ subjectId }) => subjectId),
@@ -143,6 +144,7 @@ export async function noteReports(db: Queryable, sent: Sent[]): Promise<void> {
     sent.map(({ reason }) => reason),
     sent.map(({ delayMs }) => delayMs),
     sent.map(({ kind }) => kind),
+    sent.map(({ attempts }) => attempts),
   ])
 }
 

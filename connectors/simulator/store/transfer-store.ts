@@ -9,6 +9,7 @@ export type NewTransfer = {
   institutionName: string
   debit: { currency: string; amountMinor: bigint }
   credit: { currency: string; amountMinor: bigint }
+  creditAccountNumber: string
   /** How it ends, and after how long; undefined: it stays pending. */
   end: { state: TransferEnd; afterMs: number } | undefined
 }
@@ -16,23 +17,36 @@ export type NewTransfer = {
 const insertTransferStatement = sql(
   'insert_transfer',
   `insert into transfer (transfer_id, state, type, institution_name, debit_currency, debit_minor,
-     credit_currency, credit_minor, end_state, end_at)
-   values ($1, 'pending', $2, $3, $4, $5, $6, $7, $8,
-     clock_now() + $9::integer * interval '1 millisecond')
+     credit_currency, credit_minor, credit_account_number, end_state, end_at)
+   values ($1, 'pending', $2, $3, $4, $5, $6, $7, $8, $9,
+     clock_now() + $10::integer * interval '1 millisecond')
    on conflict (transfer_id) do nothing`,
 )
 /** Stores a transfer; false when its id is known. */
 export async function insertTransfer(db: Queryable, transfer: NewTransfer): Promise<boolean> {
-  const { transferId, type, institutionName, debit, credit, end } = transfer
-  const values = [transferId, type, institutionName, debit.currency, debit.amountMinor]
-  const inserted = await db.run(insertTransferStatement, [
-    ...values,
-    credit.currency,
-    credit.amountMinor,
-    end?.state,
-    end?.afterMs,
-  ])
-  return inserted === 1
+  const { end } = transfer
+  const values = [...contentOf(transfer), end?.state, end?.afterMs]
+  return (await db.run(insertTransferStatement, values)) === 1
+}
+
+/** The id and what a repeat must say again, in the order of the first parameters. */
+function contentOf(transfer: NewTransfer) {
+  const { transferId, type, institutionName, debit, credit, creditAccountNumber } = transfer
+  const debited = [debit.currency, debit.amountMinor]
+  const credited = [credit.currency, credit.amountMinor, creditAccountNumber]
+  return [transferId, type, institutionName, ...debited, ...credited]
+}
+
+const isOtherTransferStatement = sql(
+  'is_other_transfer',
+  `select from transfer where transfer_id = $1 and type is not null
+     and (type, institution_name, debit_currency, debit_minor, credit_currency, credit_minor,
+       coalesce(credit_account_number, $8))
+     is distinct from ($2::text, $3::text, $4::text, $5::bigint, $6::text, $7::bigint, $8::text)`,
+)
+/** Whether the id is known with other content. Locks nothing. */
+export async function isOtherTransfer(db: Queryable, transfer: NewTransfer): Promise<boolean> {
+  return (await db.row(isOtherTransferStatement, contentOf(transfer))) !== undefined
 }
 
 /** A transfer as it stands. */

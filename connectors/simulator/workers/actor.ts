@@ -29,7 +29,7 @@ export function startActor(options: ActorOptions): Loop {
     log: options.log,
     waitMs: () => waitForNextAct(options.db),
     async workOff() {
-      while ((await actDue(options)) > 0);
+      while ((await actDue(options)) === batch);
     },
   })
 }

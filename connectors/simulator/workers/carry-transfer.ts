@@ -10,6 +10,7 @@ import {
   findTransfer,
   insertTombstone,
   insertTransfer,
+  isOtherTransfer,
   type NewTransfer,
   type StoredTransfer,
   waitForNextTransfer,
@@ -19,14 +20,19 @@ import { startDuePoll } from './poll.ts'
 const batch = 200
 
 /** A transfer as the caller sends it. */
-export type TransferOrder = Omit<NewTransfer, 'end'> & { creditAccountNumber: string }
+export type TransferOrder = Omit<NewTransfer, 'end'>
 
-/** Takes a transfer in; repeating it changes nothing. */
+/**
+ * Takes a transfer in; repeating it changes nothing. Rejects with REFERENCE_CONFLICT when the id was used with other content, and
+ * with REFERENCE_REFUSED when the transfer was given up.
+ */
 export async function takeTransfer(db: Database, order: TransferOrder): Promise<void> {
-  const { creditAccountNumber, ...transfer } = order
-  const state = endOf(creditAccountNumber)
-  const end = state === undefined ? undefined : { state, afterMs: endAfterMs }
-  if (await insertTransfer(db, { ...transfer, end })) return
+  const state = endOf(order.creditAccountNumber)
+  const transfer = { ...order, end: state && { state, afterMs: endAfterMs } }
+  if (await insertTransfer(db, transfer)) return
+  if (await isOtherTransfer(db, transfer)) {
+    throw new Failure('REFERENCE_CONFLICT', `${transfer.transferId} was used with other content`)
+  }
   const known = await findTransfer(db, transfer.transferId)
   if (known?.wasReceived === true) return
   throw new Failure('REFERENCE_REFUSED', `transfer ${transfer.transferId} was given up`)

@@ -8,9 +8,11 @@ import type { Loop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { planOf } from '../domain/bill.ts'
 import {
+  type BillOrder,
   endDueBills,
   findBill,
   insertBills,
+  isOtherBill,
   type NewBill,
   type StoredBill,
   waitForNextBill,
@@ -21,12 +23,6 @@ const batch = 200
 const lookAgainMs = 100
 const busyPauseMs = 5
 const providerReferenceLength = 24
-
-/** A bill as the caller sends it. */
-export type BillOrder = Pick<
-  NewBill,
-  'billPaymentId' | 'billerCode' | 'productCode' | 'currency' | 'amountMinor' | 'customerReference'
->
 
 /** What paying needs of the process. */
 export type BillContext = {
@@ -39,7 +35,10 @@ export type BillContext = {
   stopping: AbortSignal
 }
 
-/** Pays a bill once, however often it is called. Waits until the biller decides or the caller gives up. */
+/**
+ * Pays a bill once, however often it is called. Waits until the biller decides or the caller gives up. Rejects with
+ * REFERENCE_CONFLICT when the id was used with other content, and with REFERENCE_REFUSED when it was called unknown.
+ */
 export async function payBill(
   context: BillContext,
   order: BillOrder,
@@ -50,6 +49,9 @@ export async function payBill(
   const made = newBill(order)
   const stored = made === undefined ? undefined : await storeBill(made)
   if (stored?.state === 'pending') billsWritten()
+  if (stored === undefined && (await isOtherBill(db, order))) {
+    throw new Failure('REFERENCE_CONFLICT', `${billPaymentId} was used with other content`)
+  }
   const bill = stored ?? (await findBill(db, billPaymentId))
   const decided = saidOf(bill) ?? (await waitForBiller(context, billPaymentId, bill, caller))
   if (decided.state !== 'not_found') return decided

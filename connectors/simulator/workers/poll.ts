@@ -2,10 +2,10 @@
 import { type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 
-const minMs = 20
 /** Due work may be leased to another process. */
 const busyPauseMs = 5
-const maxMs = 1_000
+/** Maximum pause. */
+export const maxPauseMs = 1_000
 
 export type PollOptions = {
   /** Names the loop in the log. */
@@ -18,9 +18,9 @@ export type PollOptions = {
   round: () => Promise<boolean | number>
 }
 
-/** Starts a loop that looks often while there is work and after `notify`, and once a second when there is none. */
+/** Starts a loop that looks while there is work, after `notify`, and else once a second for what another process left. */
 export function startPoll({ kind, log, round }: PollOptions): Loop {
-  return startLoop({ kind, log, pauseMs: minMs, idlePauseMs: maxMs, gatherMs: () => 0, round })
+  return startLoop({ kind, log, pauseMs: maxPauseMs, gatherMs: () => 0, round })
 }
 
 export type DuePollOptions = {
@@ -42,7 +42,7 @@ export function startDuePoll({ kind, log, waitMs, workOff }: DuePollOptions): Lo
       const ms = await waitMs()
       if (ms === undefined) return false
       // What is planned meanwhile by another process is seen within a second.
-      if (ms > 0) return Math.min(Math.max(ms, busyPauseMs), maxMs)
+      if (ms > 0) return Math.min(Math.max(ms, busyPauseMs), maxPauseMs)
       await workOff()
       return busyPauseMs
     },

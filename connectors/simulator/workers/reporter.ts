@@ -7,7 +7,7 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import { kindsOf, type Receiver, type Report } from '../domain/report.ts'
 import type { SendReport } from '../ports/outside.ts'
 import { claimReports, noteReports, type Sent } from '../store/report-store.ts'
-import { startPoll } from './poll.ts'
+import { maxPauseMs, startPoll } from './poll.ts'
 
 const batch = 100
 /** Longer than one call, so that two senders rarely have one report; short, since a killed sender's reports wait. */
@@ -37,24 +37,37 @@ export type ReporterOptions = {
 
 /** Reports until closed. */
 export function startReporter(options: ReporterOptions): Loop {
+  // When the first of the reports that were not accepted is due again.
+  let againMs = Number.POSITIVE_INFINITY
   return startPoll({
     kind: 'reports',
     log: options.log,
-    round: async () => (await reportDue(options)) > 0,
+    async round() {
+      if (againMs <= performance.now()) againMs = Number.POSITIVE_INFINITY
+      const sent = await sendDue(options)
+      const nowMs = performance.now()
+      for (const { delayMs } of sent) {
+        if (delayMs !== undefined) againMs = Math.min(againMs, nowMs + delayMs)
+      }
+      // The next report of a subject is due once the one before it has ended.
+      if (sent.some(({ outcome }) => outcome !== 'again')) return true
+      return againMs - nowMs < maxPauseMs ? againMs - nowMs : false
+    },
   })
 }
 
-/** Sends one batch of due reports; returns how many were claimed. */
-async function reportDue({ db, log, receiver, send }: ReporterOptions): Promise<number> {
+/** Sends one batch of due reports; returns what became of each. */
+async function sendDue({ db, log, receiver, send }: ReporterOptions): Promise<Sent[]> {
   const reports = await claimReports(db, kindsOf[receiver], batch, leaseMs)
-  if (reports.length === 0) return 0
-  await noteReports(db, await Promise.all(reports.map((report) => sendOne(report, send, log))))
-  return reports.length
+  if (reports.length === 0) return []
+  const sent = await Promise.all(reports.map((report) => sendOne(report, send, log)))
+  await noteReports(db, sent)
+  return sent
 }
 
 async function sendOne(report: Report, send: SendReport, log: Logger): Promise<Sent> {
   const { subjectId, position, kind, attempts } = report
-  const place = { subjectId, position, kind }
+  const place = { subjectId, position, kind, attempts }
   try {
     await send(report)
     return { ...place, outcome: 'delivered' }

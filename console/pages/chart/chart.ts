@@ -1,13 +1,13 @@
 // Lays out bars of a chart, which the template beside it draws as SVG: no script, no text that scales with it.
 
-/** What a part of a bar means; style.css has a colour for each. */
+/** What a part of a bar means; style/parts.css has a colour for each. */
 type Tone = 'good' | 'bad' | 'plain'
 
 /** One bar: what a pointer on it says, and its parts from the bottom up. */
 export type Bar = { title: string; parts: { tone: Tone; size: number }[] }
 
-/** A chart: what it shows, in words for those who do not see it, and its bars from the left. */
-export type Chart = { label: string; bars: Bar[] }
+/** A chart: what it shows, in words for those who do not see it, its bars from the left, and words below them at equal distances. */
+export type Chart = { label: string; bars: Bar[]; ticks?: string[] }
 
 /** Height of the highest bar, and the width of each with the space to the next, in units of the picture. */
 const height = 100

@@ -3,15 +3,25 @@ import type { FastifyInstance } from 'fastify'
 import { isPublicReason, type Reason, reasons } from '#core/errors/errors.ts'
 import { type LoggedRequest, RequestOutcome } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import type { Clients } from '../../clients.ts'
-import { asFile, type ProjectWork, pathId, type Worker } from '../../http/work.ts'
-import { type Cell, chosen, code, row, type Section, text } from '../../pages/blocks.ts'
+import { asFile, type ProjectWork, pathId, type Work, type Worker } from '../../http/work.ts'
+import {
+  type Cell,
+  chosen,
+  code,
+  count,
+  type Filters,
+  row,
+  type Section,
+  text,
+} from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf, valueOf } from '../../pages/words.ts'
 import { nextPageUrl, readTime, sendCsv, withFilters } from '../list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
-const csvPageSize = 200
+/** Requests that are read at once for a file. */
+export const requestsInFile = 200
 
 /** Registers the pages below `/projects/<id>/api-log`. */
 export function registerApiLog(app: FastifyInstance, { worker, clients }: Options): void {
@@ -23,10 +33,11 @@ export function registerApiLog(app: FastifyInstance, { worker, clients }: Option
   app.get(
     `${path}.csv`,
     worker.projectPage((work) => {
-      const filter = { ...filterOf(work), pageSize: csvPageSize }
-      return sendCsv(work, 'api-log', csvHead, async (pageToken) => {
+      const { projectId } = work.project
+      const filter = { projectId, ...requestFilter(work), pageSize: requestsInFile }
+      return sendCsv(work, 'api-log', requestHead, async (pageToken) => {
         const page = await clients.apiLog.listRequests({ ...filter, pageToken })
-        return { rows: page.requests.map(csvCells), nextPageToken: page.nextPageToken }
+        return { rows: page.requests.map(requestCells), nextPageToken: page.nextPageToken }
       })
     }, asFile),
   )
@@ -37,11 +48,10 @@ export function registerApiLog(app: FastifyInstance, { worker, clients }: Option
 }
 
 /** What the query asks for. Services refuse values that no request can have. */
-function filterOf({ query, project: { projectId } }: ProjectWork) {
+export function requestFilter({ query }: Work) {
   const startTime = readTime('from', query.get('from'))
   const endTime = readTime('to', query.get('to'))
   return {
-    projectId,
     outcome: valueOf(RequestOutcome, query.get('outcome')) ?? RequestOutcome.UNSPECIFIED,
     errorCode: query.get('code') ?? '',
     route: query.get('route') ?? '',
@@ -52,51 +62,65 @@ function filterOf({ query, project: { projectId } }: ProjectWork) {
   }
 }
 
-async function sendList(work: ProjectWork, { apiLog }: Clients) {
-  const { request, reply, project, query } = work
-  const base = `/projects/${project.projectId}/api-log`
-  const listed = await apiLog.listRequests({
-    ...filterOf(work),
-    pageToken: query.get('page') ?? '',
-  })
+/** The filters of a list of requests, with a file of the same at `file`. */
+export function requestFilters({ query, request }: Work, file: string): Filters {
   const field = (label: string, name: string, maxlength?: number) => ({
     label,
     name,
     value: query.get(name) ?? '',
     maxlength,
   })
+  return {
+    fields: [
+      chosen('Outcome', 'outcome', RequestOutcome, query),
+      field('Error code', 'code', 64),
+      field('Route, such as POST /quote', 'route', 66),
+      field('Request id', 'request', 36),
+      field('Idempotency key', 'key', 255),
+      { ...field('From (UTC)', 'from'), type: 'datetime-local' },
+      { ...field('Until (UTC)', 'to'), type: 'datetime-local' },
+    ],
+    links: [{ label: 'CSV', href: withFilters(file, request.url) }],
+  }
+}
+
+/** What a list of requests says where it has none. */
+export function noRequests(nextPageToken: string): string {
+  return nextPageToken === ''
+    ? 'No request matches. Requests appear a second after their response; another filter may show more.'
+    : 'No request matches among those of this page. Older ones follow.'
+}
+
+/** What a request is listed by, but for its request id. */
+export const requestColumns = ['Route', 'Status', 'Outcome', 'Error code', 'Duration', 'Ended']
+
+/** The cells of these columns. */
+export function requestRow(one: LoggedRequest): Cell[] {
+  return [
+    row(one.route, `/projects/${one.projectId}/api-log/${one.entryId}`),
+    count(one.status),
+    outcomeOf(one),
+    code(one.errorCode),
+    count(`${one.durationMs} ms`),
+    { at: one.endTime },
+  ]
+}
+
+async function sendList(work: ProjectWork, { apiLog }: Clients) {
+  const { request, reply, query, project } = work
+  const { projectId, name } = project
+  const pageToken = query.get('page') ?? ''
+  const listed = await apiLog.listRequests({ projectId, ...requestFilter(work), pageToken })
   return sendSections(reply, {
-    title: `API log of ${project.name}`,
+    title: `API log of ${name}`,
     sections: [
       {
         note: 'Requests of the last 30 days. Secrets, personal data and free text are masked before they are stored.',
-        filters: {
-          fields: [
-            chosen('Outcome', 'outcome', RequestOutcome, query),
-            field('Error code', 'code', 64),
-            field('Route, such as POST /quote', 'route', 66),
-            field('Request id', 'request', 36),
-            field('Idempotency key', 'key', 255),
-            { ...field('From (UTC)', 'from'), type: 'datetime-local' },
-            { ...field('Until (UTC)', 'to'), type: 'datetime-local' },
-          ],
-          links: [{ label: 'CSV', href: withFilters(`${base}.csv`, request.url) }],
-        },
+        filters: requestFilters(work, `/projects/${projectId}/api-log.csv`),
         table: {
-          head: ['Route', 'Status', 'Outcome', 'Error code', 'Duration', 'Ended', 'Request id'],
-          empty:
-            listed.nextPageToken === ''
-              ? 'No request matches. Requests appear a second after their response; another filter may show more.'
-              : 'No request matches among those of this page. Older ones follow.',
-          rows: listed.requests.map((one) => [
-            row(one.route, `${base}/${one.entryId}`),
-            text(one.status),
-            outcomeOf(one),
-            code(one.errorCode),
-            text(`${one.durationMs} ms`),
-            { at: one.endTime },
-            code(one.requestId),
-          ]),
+          head: [...requestColumns, 'Request id'],
+          empty: noRequests(listed.nextPageToken),
+          rows: listed.requests.map((one) => [...requestRow(one), code(one.requestId)]),
         },
         ...nextPageUrl(request.url, listed.nextPageToken),
         rpc: 'payweave.delivery.v1.ApiLogService/ListRequests',
@@ -156,7 +180,8 @@ function contentOf(heading: string, json: string): Section[] {
   }
 }
 
-const csvHead = [
+/** The columns of a file of requests. */
+export const requestHead = [
   'entry_id',
   'ended',
   'route',
@@ -168,7 +193,8 @@ const csvHead = [
   'idempotency_key',
 ]
 
-function csvCells(one: LoggedRequest): string[] {
+/** The cells of these columns. */
+export function requestCells(one: LoggedRequest): string[] {
   return [
     one.entryId,
     timeOf(one.endTime)?.iso ?? '',

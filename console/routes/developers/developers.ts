@@ -9,16 +9,16 @@ import { type Cell, code, type Field, type Form, type Section, text } from '../.
 import { sendSections } from '../../pages/render.ts'
 import { merchantsOf } from '../merchants.ts'
 
-type Options = { worker: Worker; clients: Clients }
+type Options = { worker: Worker; clients: Clients; hasTriggers: boolean }
 
 const path = '/projects/:projectId/developers'
 
 /** Registers `/projects/<id>/developers` and its forms. */
 export function registerDevelopers(app: FastifyInstance, options: Options): void {
-  const { worker, clients } = options
+  const { worker, clients, hasTriggers } = options
   app.get(
     path,
-    worker.projectPage((work) => show(work, clients)),
+    worker.projectPage((work) => show(work, clients, hasTriggers)),
   )
   app.post(
     `${path}/subscription-keys`,
@@ -78,7 +78,7 @@ function sendKey(work: ProjectWork, kind: string, keyId: string, key: string): F
   })
 }
 
-async function show(work: ProjectWork, clients: Clients) {
+async function show(work: ProjectWork, clients: Clients, hasTriggers: boolean) {
   const { reply, project, query } = work
   const { projectId } = project
   const { access } = clients
@@ -97,6 +97,9 @@ async function show(work: ProjectWork, clients: Clients) {
       apiSection(work, merchants, apiKeys.keys),
       addressSection(read.project?.allowedIps ?? []),
       grantSection(grants.grants),
+      ...(hasTriggers && work.may('payweave.accounts.v1.AccessService/IssueApiKey')
+        ? [triggersSection(projectId)]
+        : []),
     ],
   })
 }
@@ -189,6 +192,11 @@ function revokeCell({ keyId, revokeTime }: IssuedKey, base: string, mayRevoke: b
     fields: [confirmed],
   }
   return { forms: [form] }
+}
+
+function triggersSection(projectId: string): Section {
+  const href = `/projects/${projectId}/developers/triggers`
+  return { heading: 'Sandbox', facts: [['Outcomes', { text: 'Make it happen', href }]] }
 }
 
 function addressSection(allowed: string[]): Section {

@@ -15,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-/** Registers the parsers. A body of another type is read as far as the limit too: its size is refused before its type. */
+/** Registers the parsers. A body of another type is read up to the limit too, because its size is refused before its type. */
 export function parseBodies(
   app: FastifyInstance,
   options: GatewayOptions,
@@ -42,7 +42,7 @@ export function parseBodies(
   })
 }
 
-/** Makes the reader of bodies, which applies steps 3 and 4 to a slow one in advance. */
+/** Makes the reader of bodies. It runs steps 3 (headers) and 4 (subscription key) early for a body that arrives slowly. */
 function readerOf(
   { settings, services: { access } }: GatewayOptions,
   belowRouter: ClientErrorOptions,
@@ -59,13 +59,16 @@ function readerOf(
   return bodyReader({
     limits: {
       ...limits,
-      unprovenMs: Math.min(limits.unprovenMs, settings.requestTimeoutMs ?? requestTimeoutMs),
+      unauthenticatedMs: Math.min(
+        limits.unauthenticatedMs,
+        settings.requestTimeoutMs ?? requestTimeoutMs,
+      ),
     },
-    isProven(request) {
+    isAuthenticated(request) {
       const key = keyOf(request)
       return access.acceptedProject(key) !== undefined
     },
-    async prove(request) {
+    async authenticate(request) {
       const key = keyOf(request)
       if (key === undefined) return false
       try {

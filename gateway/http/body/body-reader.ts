@@ -9,17 +9,17 @@ import { wasRefused } from '../in-flight.ts'
 export type BodyLimits = {
   /** One body. */
   bytes: number
-  /** All incomplete bodies together whose headers or subscription key are not known to be accepted. */
-  unprovenBytes: number
+  /** All incomplete bodies together whose client is not authenticated: bad headers, or a subscription key that is not in the cache. */
+  unauthenticatedBytes: number
   /** How long such a body may take. */
-  unprovenMs: number
+  unauthenticatedMs: number
 }
 
 /** The limits of a process. */
 export const bodyLimits: BodyLimits = {
   bytes: 64 * 1024,
-  unprovenBytes: 8 * 1024 * 1024,
-  unprovenMs: 5_000,
+  unauthenticatedBytes: 8 * 1024 * 1024,
+  unauthenticatedMs: 5_000,
 }
 
 /** Memory of a request beside its body. */
@@ -27,10 +27,10 @@ const overheadBytes = 16 * 1024
 
 export type BodyReaderOptions = {
   limits: BodyLimits
-  /** Whether headers and key of a request are known to be accepted. Makes no call. */
-  isProven(request: FastifyRequest): boolean
-  /** The same, looking the key up when it is not cached. */
-  prove(request: FastifyRequest): Promise<boolean>
+  /** Whether the headers are valid and the cache has the subscription key as accepted. Makes no call. */
+  isAuthenticated(request: FastifyRequest): boolean
+  /** The same, but looks up a key that is not cached. */
+  authenticate(request: FastifyRequest): Promise<boolean>
   /** Refuses a request before all of its body has arrived, and closes its connection. Checks `isWanted` right before. */
   refuse(request: FastifyRequest, failure: Failure, isWanted: () => boolean): void
 }
@@ -42,23 +42,24 @@ type Reading = {
   request: FastifyRequest
   chunks: Buffer[]
   bytes: number
-  /** Its part of `unprovenBytes`. */
+  /** Bytes that it counts against `unauthenticatedBytes`. */
   charged: number
   timer: NodeJS.Timeout | undefined
   refused: Failure | undefined
-  isJudged: boolean
+  isChecked: boolean
   isOver: boolean
 }
 
-/** The state of a reader. `unjudged` are the bodies of this turn of the event loop. */
-type Room = { options: BodyReaderOptions; unjudged: Reading[]; unprovenBytes: number }
+/** The state of a reader. `unchecked` are the bodies that began in this turn of the event loop. */
+type State = { options: BodyReaderOptions; unchecked: Reading[]; unauthenticatedBytes: number }
 
 /**
  * Makes the reader. It calls `done` with the bytes, with PAYLOAD_TOO_LARGE, or with the error of the connection. Most bodies
- * arrive together with their headers; only the others are judged by them, so the order of the checks stays the same.
+ * arrive together with their headers, and are not limited here. An incomplete body is limited until its client is
+ * authenticated; errors of headers and key are still reported by their own steps, so the order of the checks does not change.
  */
 export function bodyReader(options: BodyReaderOptions) {
-  const room: Room = { options, unjudged: [], unprovenBytes: 0 }
+  const state: State = { options, unchecked: [], unauthenticatedBytes: 0 }
   const maxBytes = options.limits.bytes
   return (request: FastifyRequest, raw: IncomingMessage, done: Done): void => {
     const length = Number(request.headers['content-length'])
@@ -71,7 +72,7 @@ export function bodyReader(options: BodyReaderOptions) {
       if (reading.isOver) return
       reading.isOver = true
       reading.chunks = []
-      release(room, reading)
+      release(state, reading)
       done(reading.refused ?? error, body)
     }
     raw.on('data', (chunk: Buffer) => {
@@ -82,8 +83,8 @@ export function bodyReader(options: BodyReaderOptions) {
       reading.bytes += chunk.length
       reading.chunks.push(chunk)
       if (reading.bytes > maxBytes) finish(refusal('PAYLOAD_TOO_LARGE'))
-      else if (reading.charged > 0) charge(room, reading, chunk.length)
-      else if (reading.bytes !== length) judge(room, reading)
+      else if (reading.charged > 0) charge(state, reading, chunk.length)
+      else if (reading.bytes !== length) limit(state, reading)
     })
     raw.on('end', () => {
       // The client already got 408: the gateway must not execute the request after that.
@@ -91,58 +92,61 @@ export function bodyReader(options: BodyReaderOptions) {
       else finish(null, Buffer.concat(reading.chunks, reading.bytes))
     })
     raw.on('error', (error) => finish(error))
-    if (room.unjudged.length === 0) setImmediate(() => judgeAll(room))
-    room.unjudged.push(reading)
+    if (state.unchecked.length === 0) setImmediate(() => limitAll(state))
+    state.unchecked.push(reading)
   }
 }
 
-/** Judges bodies of which no byte has arrived with the headers. */
-function judgeAll(room: Room): void {
-  const { unjudged } = room
-  room.unjudged = []
-  for (const reading of unjudged) if (!reading.isOver) judge(room, reading)
+/** Limits the bodies of the last turn of which no byte has arrived with the headers. */
+function limitAll(state: State): void {
+  const { unchecked } = state
+  state.unchecked = []
+  for (const reading of unchecked) if (!reading.isOver) limit(state, reading)
 }
 
-/** Limits an incomplete body unless its headers and key are known to be accepted. */
-function judge(room: Room, reading: Reading): void {
-  if (reading.isJudged) return
-  reading.isJudged = true
-  const { isProven, limits } = room.options
-  if (isProven(reading.request)) return
-  reading.timer = setTimeout(() => void judgeLate(room, reading), limits.unprovenMs).unref()
-  charge(room, reading, overheadBytes + reading.bytes)
+/** Limits an incomplete body in time and memory, unless its client is known to be authenticated. */
+function limit(state: State, reading: Reading): void {
+  if (reading.isChecked) return
+  reading.isChecked = true
+  const { isAuthenticated, limits } = state.options
+  if (isAuthenticated(reading.request)) return
+  reading.timer = setTimeout(
+    () => void authenticateLate(state, reading),
+    limits.unauthenticatedMs,
+  ).unref()
+  charge(state, reading, overheadBytes + reading.bytes)
 }
 
-async function judgeLate(room: Room, reading: Reading): Promise<void> {
-  if (await room.options.prove(reading.request)) release(room, reading)
-  else refuse(room, reading, lateRequest())
+async function authenticateLate(state: State, reading: Reading): Promise<void> {
+  if (await state.options.authenticate(reading.request)) release(state, reading)
+  else refuse(state, reading, lateRequest())
 }
 
-function charge(room: Room, reading: Reading, bytes: number): void {
-  room.unprovenBytes += bytes
+function charge(state: State, reading: Reading, bytes: number): void {
+  state.unauthenticatedBytes += bytes
   reading.charged += bytes
-  if (room.unprovenBytes > room.options.limits.unprovenBytes) {
-    refuse(room, reading, refusal('SERVICE_UNAVAILABLE'))
+  if (state.unauthenticatedBytes > state.options.limits.unauthenticatedBytes) {
+    refuse(state, reading, refusal('SERVICE_UNAVAILABLE'))
   }
 }
 
-function release(room: Room, reading: Reading): void {
+function release(state: State, reading: Reading): void {
   clearTimeout(reading.timer)
-  room.unprovenBytes -= reading.charged
+  state.unauthenticatedBytes -= reading.charged
   reading.charged = 0
 }
 
-function refuse(room: Room, reading: Reading, failure: Failure): void {
+function refuse(state: State, reading: Reading, failure: Failure): void {
   if (reading.isOver || reading.refused !== undefined) return
   reading.refused = failure
   for (const chunk of reading.chunks) free(chunk)
   reading.chunks = []
-  release(room, reading)
-  room.options.refuse(reading.request, failure, () => !reading.isOver)
+  release(state, reading)
+  state.options.refuse(reading.request, failure, () => !reading.isOver)
 }
 
 function newReading(request: FastifyRequest): Reading {
-  const nothing = { timer: undefined, refused: undefined, isJudged: false, isOver: false }
+  const nothing = { timer: undefined, refused: undefined, isChecked: false, isOver: false }
   return { request, chunks: [], bytes: 0, charged: 0, ...nothing }
 }
 

@@ -7,14 +7,16 @@ import { isJsonType } from './media-type.ts'
 /** A body that could be read. */
 export type JsonBody = {
   fields: Record<string, unknown>
-  /** Nothing in it needs a search: no text can hold a forbidden character, and no number can be infinite. */
+  /** The body certainly has no forbidden character and no infinite number, so checks need not search its values for them. */
   isPlain: boolean
+  /** Bytes that it came in. */
+  bytes: number
 }
 
 const maxDepth = 32
 const openingBrace = 0x7b
 const openingBracket = 0x5b
-// An escape or a control character; a number with an exponent or with many digits. Each character is looked at once.
+// An escape or a control character; a number with an exponent or with many digits. The pattern does not backtrack.
 const needsSearch = /[\\\x7f-\x9f]|[:,[\s]-?(?:[\d.]+[eE]|\d{17})/
 
 /** Reads a JSON object. Throws UNSUPPORTED_MEDIA_TYPE or INVALID_JSON. */
@@ -35,11 +37,12 @@ export function readJson(
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
     throw new Failure('INVALID_JSON', 'The body must be a JSON object.')
   }
-  // Only a text with many brackets can be deep: most bodies need no walk.
+  // Only a text with many brackets can be nested deeply, so most bodies are not traversed.
   if (countOpenings(text) > maxDepth && !isShallow(fields, maxDepth)) {
     throw new Failure('INVALID_JSON', `The body is nested more than ${maxDepth} levels deep.`)
   }
-  return { fields: fields as Record<string, unknown>, isPlain: !needsSearch.test(text) }
+  const isPlain = !needsSearch.test(text)
+  return { fields: fields as Record<string, unknown>, isPlain, bytes: raw.length }
 }
 
 function parse(text: string): unknown {

@@ -10,9 +10,9 @@ import { invalidField, shownName } from '../validate.ts'
 const mebibyte = 1024 * 1024
 const maxFileBytes = 10 * mebibyte
 const maxFormBytes = 25 * mebibyte
-/** RFC 2046 gives a boundary 70 characters. */
+/** Maximum of `Content-Type`. RFC 2046 allows a boundary of 70 characters. */
 const maxTypeLength = 256
-/** All texts together may be as long as a body of JSON. */
+/** Maximum of all text fields together, as for a JSON body. */
 const maxTextBytes = 64 * 1024
 const maxParts = 108
 
@@ -74,9 +74,9 @@ export async function readForm(
     for await (const part of request.parts()) await form.take(part as MultipartFile)
     return whole()
   } catch (error) {
-    // The parser ends so for a field named like "constructor", having skipped it; to us that is an unknown field.
+    // The parser skips a field named like "constructor" and ends with this error; the API ignores unknown fields.
     if (codeOf(error) === 'FST_PROTO_VIOLATION' && raw.complete) return whole()
-    // What is still to come is read away, so that the client gets to see the answer.
+    // The rest of the body is read and discarded, or a client that still sends would not receive the response.
     raw.unpipe()
     raw.resume()
     throw formFailure(error)
@@ -145,7 +145,7 @@ function formReader(names: FormNames, artefacts: Artefacts) {
   }
 }
 
-/** What browsers and programs mean by a file: a part that has a file name, or that says it is only bytes. */
+/** Whether a part is a file: it has a file name or, as some programs send files, the type `application/octet-stream`. */
 function isFilePart({ filename, mimetype }: MultipartFile): boolean {
   return (filename as string | undefined) !== undefined || mimetype === 'application/octet-stream'
 }
@@ -173,7 +173,7 @@ async function passOn(
   }
   if (isJudged && mediaType !== undefined) return
   mediaType = mediaTypeOf(head)
-  // Only now: its size is refused before its kind.
+  // Thrown after the whole file was read, because its size is refused before its type.
   if (mediaType === undefined) {
     throw new Failure('UNSUPPORTED_MEDIA_TYPE', `${field} must be a JPEG, PNG or PDF.`)
   }
@@ -191,7 +191,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
-// The parser answers 500 or 406 for what the client got wrong.
+// The parser would answer 500 or 406 for errors of the client.
 function formFailure(error: unknown): Failure {
   if (error instanceof Failure) return error
   return limitCodes.has(codeOf(error)) ? refusal('PAYLOAD_TOO_LARGE') : malformed(error)

@@ -2,9 +2,9 @@
 import type { Client } from '@connectrpc/connect'
 import type { AccessService, Branding } from '#gen/payweave/accounts/v1/access_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
+import { ttlCache } from '#platform/rpc/client/ttl-cache.ts'
 import { runDetached } from '#platform/rpc/context.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import { ttlCache } from '../../access/ttl-cache.ts'
 import { type Palettes, palettesOf } from './palette.ts'
 
 /** Names a merchant. */
@@ -58,7 +58,7 @@ function keyOf({ projectId, merchantId }: MerchantRef): string {
 
 type AccessClient = Pick<Client<typeof AccessService>, 'getMerchant' | 'getMerchantLogo'>
 
-const lifeMs = 60_000
+const brandTtlMs = 60_000
 const maxBrands = 10_000
 /** At 64 KiB each. */
 const maxLogos = 100
@@ -66,7 +66,7 @@ const withinMs = 500
 
 /** Asks accounts, once a minute for each merchant. */
 export function createBrands(accounts: AccessClient, log: Logger): Brands {
-  const options = { lifeMs: () => lifeMs, refusedLifeMs: () => 0 }
+  const options = { ttlMs: () => brandTtlMs, refusedTtlMs: () => 0 }
   const brands = ttlCache<Brand>({ ...options, maxEntries: maxBrands })
   const logos = ttlCache<Uint8Array>({ ...options, maxEntries: maxLogos })
 

@@ -4,6 +4,7 @@ import type { Static } from 'typebox'
 import { Failure } from '#core/errors/errors.ts'
 import { fingerprint } from '#core/identity/fingerprint.ts'
 import { normalizeEmail } from '#core/text/email.ts'
+import { maskLookup } from '#core/text/mask.ts'
 import { formatIso } from '#core/text/time.ts'
 import {
   type Account,
@@ -23,7 +24,6 @@ import {
   readQueriedPhone,
 } from '../../http/validate.ts'
 import { versionQuery } from '../schema-values.ts'
-import { maskLookup } from './mask.ts'
 import { accountQuery, accountSessionBody } from './schemas.ts'
 
 type SessionBody = Static<typeof accountSessionBody>

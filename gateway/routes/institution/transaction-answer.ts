@@ -1,6 +1,7 @@
 // Renders institution transactions as the JSON of their routes, with people's numbers masked.
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import { formatAmount } from '#core/money/money.ts'
+import { maskLookup } from '#core/text/mask.ts'
 import { maskPhone } from '#core/text/phone.ts'
 import { formatDateTime } from '#core/text/time.ts'
 import {
@@ -12,7 +13,6 @@ import {
 } from '#gen/payweave/institution/v1/institution_pb.js'
 import type { Money } from '#gen/payweave/types/v1/types_pb.js'
 import { refusal } from '../../http/envelope.ts'
-import { maskLookup } from '../account/mask.ts'
 
 const types: Partial<Record<TransactionType, string>> = {
   [TransactionType.P2P]: 'p2p',

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '#core/errors/errors.ts'
 import { errorKey, type Logger } from '#platform/telemetry/log.ts'
 
-/** The library's connection, as far as this file needs it. It must not reconnect by itself. */
+/** The part of the library's connection that this file uses. It must not reconnect by itself. */
 export interface Link {
   /** Events of the connection, such as `staleConnection`. */
   status(): AsyncIterable<{ type: string }>
@@ -106,12 +106,11 @@ export function keepConnected<L extends Link>(options: ConnectionOptions<L>): Br
       stopping.abort()
       // Draining sends the last acknowledgements. It would wait for a silent broker for ever, so it has a time limit.
       if (ready && current !== undefined) {
-        // A timer that keeps the event loop alive: otherwise a process with nothing else to do would exit during the
-        // drain.
-        const late = new AbortController()
-        const patience = delay(drainMs, undefined, { signal: late.signal }).catch(() => undefined)
-        await Promise.race([current.drain().catch(() => undefined), patience])
-        late.abort()
+        // The timer is not unreferenced: otherwise a process with nothing else to do would exit during the drain.
+        const drained = new AbortController()
+        const timeout = delay(drainMs, undefined, { signal: drained.signal }).catch(() => undefined)
+        await Promise.race([current.drain().catch(() => undefined), timeout])
+        drained.abort()
       }
       await current?.close()
       ready = false

@@ -65,8 +65,8 @@ const dayMs = 86_400_000
 const publishTimeoutMs = 2_500
 const answerTimeoutMs = 3_000
 /**
- * For a look at the stream or a consumer. Such requests are lost too while nobody leads. Below the time-out of health
- * checks of a process.
+ * Time-out of look-ups of the stream or a consumer. Such requests are lost while there is no leader. Shorter than the time-out
+ * of a process's health checks.
  */
 const lookTimeoutMs = 1_500
 
@@ -86,7 +86,7 @@ export function connectNats(options: NatsOptions): Nats {
     publish: (subject, payload, messageId) =>
       publish(subject, payload, messageId)
         .catch(async (error: unknown) => {
-          if ((error as NatsError).code !== notNow) throw error
+          if ((error as NatsError).code !== unavailable) throw error
           await stream.find()
           await publish(subject, payload, messageId)
         })
@@ -143,7 +143,7 @@ type Servers = ServerSwitch<NatsConnection>
 
 function leaveFor(servers: Servers, connection: NatsConnection, error: unknown): never {
   const { code } = error as NatsError
-  if (code === notNow) servers.asRefusing(connection)
+  if (code === unavailable) servers.asRefusing(connection)
   if (code === noAnswer) servers.asSilent(connection)
   throw error
 }
@@ -305,8 +305,8 @@ async function openBatches(
 }
 
 /**
- * After a start of all servers a consumer is known before it has a leader. Pulls would be lost without a word until
- * heartbeats are missed.
+ * When all servers have started at once, a consumer exists before it has a leader. Its pulls would be lost without an error
+ * until heartbeats are missed.
  */
 function requireLeader({ name, cluster }: ConsumerInfo): void {
   if (cluster === undefined || cluster.leader) return
@@ -321,7 +321,7 @@ async function stopWhenSilent(messages: ConsumerMessages): Promise<void> {
 }
 
 const askMs = 3_000
-/** Servers of a cluster hear from each other every second. */
+/** A server that the leader has not heard of for this long is counted as unreachable. Servers send a heartbeat every second. */
 const unheardMs = 4_000
 
 /**
@@ -345,8 +345,8 @@ function stopWhenCutOff(
   void messages.closed().then(() => clearInterval(asking))
 }
 
-/** The stream is gone, JetStream is not up yet, or the server has lost contact with the others. */
-const notNow = '503'
+/** The broker's code for: no stream, JetStream not up yet, or a server without contact to the others. */
+const unavailable = '503'
 function refuse(error: unknown): never {
   if (error instanceof Failure) throw error
   const { code } = error as NatsError

@@ -7,6 +7,8 @@ import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
+import { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
+import { ItemClaimService } from '#gen/payweave/accounts/v1/item_claim_pb.js'
 import { KeyAdministrationService } from '#gen/payweave/accounts/v1/key_administration_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { MovementService } from '#gen/payweave/accounts/v1/movement_pb.js'
@@ -21,6 +23,7 @@ import { ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
 import { TransferService } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import { ClockService } from '#gen/payweave/clock/v1/clock_pb.js'
 import { ApiLogService } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
@@ -42,6 +45,8 @@ import { callers, permissionOf, secretMethods } from './callers.ts'
 const services: DescService[] = [
   AccessService,
   AccountsService,
+  CustomerService,
+  ItemClaimService,
   KeyAdministrationService,
   KeyService,
   BalanceService,
@@ -54,6 +59,7 @@ const services: DescService[] = [
   BillingService,
   CallService,
   CatalogueService,
+  ClockService,
   ChargeService,
   PayoutService,
   RateService,

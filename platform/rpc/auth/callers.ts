@@ -47,6 +47,9 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   // For people, in the console.
   'payweave.accounts.v1.OnboardingService/*': [],
   'payweave.accounts.v1.BalanceService/*': [],
+  'payweave.accounts.v1.CustomerService/*': [],
+  // For people of the staff, in the console, and for operators by bearer.
+  'payweave.accounts.v1.ItemClaimService/*': [],
   // For operators, whose bearers list the methods that they may call.
   'payweave.accounts.v1.SettlementPostingService/*': [],
   'payweave.accounts.v1.KeyAdministrationService/*': [],
@@ -72,6 +75,8 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'payweave.delivery.v1.ApiLogService/RecordRequests': [gateway],
   'payweave.delivery.v1.MerchantDeliveryService/*': [gateway],
   'payweave.events.v1.InboxService/*': producers,
+  // For people who test in a sandbox, by bearer.
+  'payweave.clock.v1.ClockService/*': [],
   // For operators, who pass as bearers.
   'payweave.keys.v1.KeyService/*': [],
   // Carries calls, each of which has its own credential.

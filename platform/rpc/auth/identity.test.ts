@@ -73,6 +73,18 @@ describe('a service token', () => {
     expect(payments.authorization('delivery')).not.toBe(first)
   })
 
+  it('a process whose clock was an hour ahead is recognised as soon as it is right again', () => {
+    const { dir, open, clock } = harness()
+    const { log } = listeningLog()
+    const ahead = { ms: 3_600_000 }
+    const now = () => clock.nowMs + ahead.ms
+    const payments = openIdentity({ name: 'payments', dir: join(dir, 'payments'), log, now })
+    const delivery = open('delivery')
+    expect(delivery.recognise(payments.authorization('delivery'))).toBeUndefined()
+    ahead.ms = 0
+    expect(delivery.recognise(payments.authorization('delivery'))?.name).toBe('payments')
+  })
+
   it('a service token is worth nothing after a minute, also when it was accepted before', () => {
     const { open, clock } = harness()
     const delivery = open('delivery')
@@ -140,7 +152,7 @@ describe('a service token', () => {
         return createRpcClient(InboxService, { url, audience: 'delivery', identity }).seen({})
       }
       await expect(answerTo(70_000)).rejects.toMatchObject({ reason: 'TIMEOUT' })
-      await expect(answerTo(7_200_000)).rejects.toMatchObject({ reason: 'INTERNAL_ERROR' })
+      await expect(answerTo(7_200_000)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
     } finally {
       await server.close()
     }

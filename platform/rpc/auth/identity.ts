@@ -131,7 +131,9 @@ function issuer(name: string, key: () => SigningKey, now: () => number): Identit
     const cached = issued.get(scope)
     const nowMs = now()
     const neededMs = Math.min(timeoutMs, maxTimeoutMs) + clockSkewS * 1_000
-    if (cached !== undefined && nowMs < cached.reuseUntilMs) {
+    // A token from before the clock was set back would be refused for lasting too long.
+    const isFresh = cached !== undefined && cached.issuedMs <= nowMs && nowMs < cached.reuseUntilMs
+    if (isFresh) {
       if (nowMs + neededMs <= cached.expiresMs) return cached.value
     }
     const expS = Math.ceil((nowMs + Math.max(lifetimeS * 1_000, neededMs)) / 1_000)
@@ -145,6 +147,7 @@ function issuer(name: string, key: () => SigningKey, now: () => number): Identit
     const value = `Bearer ${issue(current, claims, nowMs)}`
     remember(issued, scope, {
       value,
+      issuedMs: nowMs,
       reuseUntilMs: nowMs + reuseMs,
       expiresMs: expS * 1_000,
     })
@@ -171,6 +174,7 @@ function claimOf(person: Person | undefined): Claims['person'] {
 
 interface IssuedToken {
   value: string
+  issuedMs: number
   reuseUntilMs: number
   expiresMs: number
 }

@@ -50,6 +50,7 @@ export const permissions = {
   'payweave.delivery.v1.DeliveryService/TailDeliveries': all,
   'payweave.delivery.v1.DeadLetterService/ListDeadLetters': staff,
   'payweave.delivery.v1.ApiLogService/ListRequests': all,
+  'payweave.delivery.v1.ApiLogService/ListAllRequests': staff,
   'payweave.delivery.v1.ApiLogService/GetRequest': all,
   'payweave.delivery.v1.MerchantDeliveryService/ListPaymentPushes': all,
   'payweave.delivery.v1.MerchantDeliveryService/GetMerchantDelivery': all,
@@ -57,6 +58,9 @@ export const permissions = {
   'payweave.delivery.v1.ReplayService/CreateReplayJob': changers,
   'payweave.delivery.v1.ReplayService/GetReplayJob': all,
   'payweave.delivery.v1.ReplayService/CancelReplayJob': changers,
+  'payweave.delivery.v1.ReplayService/PauseReplayJob': changers,
+  'payweave.delivery.v1.ReplayService/ResumeReplayJob': changers,
+  'payweave.delivery.v1.ReplayService/ListReplayJobs': all,
   'payweave.accounts.v1.AccessService/GetProject': all,
   'payweave.accounts.v1.AccessService/ListProjects': staff,
   'payweave.accounts.v1.AccessService/ListMerchants': all,
@@ -87,10 +91,17 @@ export const permissions = {
   'payweave.accounts.v1.BalanceService/ListProjectBalances': all,
   'payweave.accounts.v1.BalanceService/ListFloatPostings': all,
   'payweave.accounts.v1.BalanceService/ListOpenBalances': staff,
+  'payweave.accounts.v1.CustomerService/ListCustomers': all,
+  'payweave.accounts.v1.CustomerService/GetCustomer': all,
+  'payweave.accounts.v1.CustomerService/GetPersonalData': ['support', ...accessStaff],
   'payweave.accounts.v1.OnboardingService/ListOnboardings': ['support', ...accessStaff],
   'payweave.accounts.v1.OnboardingService/GetOnboarding': accessStaff,
   'payweave.accounts.v1.OnboardingService/ReadOnboardingArtefact': accessStaff,
   'payweave.accounts.v1.OnboardingService/DecideOnboarding': accessStaff,
+  // ClaimItem also asks whether the person may end an item of its kind.
+  'payweave.accounts.v1.ItemClaimService/ClaimItem': staff,
+  'payweave.accounts.v1.ItemClaimService/ReleaseItem': staff,
+  'payweave.accounts.v1.ItemClaimService/ListItemClaims': staff,
   'payweave.accounts.v1.SettlementPostingService/GetBackfill': moneyStaff,
   'payweave.accounts.v1.SettlementPostingService/RestartBackfill': ['finance', 'administrator'],
   'payweave.institution.v1.InstitutionService/ListProjectTransactions': all,
@@ -109,6 +120,19 @@ export const permissions = {
 
 /** An RPC that people may call. */
 export type PersonsRpc = keyof typeof permissions
+
+/**
+ * By kind of what waits for the staff: the RPC that ends it or, for money that leaves suspense by itself, that shows where
+ * it came from. Who may call it may claim the item.
+ */
+export const itemEndings = {
+  onboarding: 'payweave.accounts.v1.OnboardingService/DecideOnboarding',
+  bill: 'payweave.billing.v1.CatalogueService/ResolveReview',
+  refund: 'payweave.payments.v1.PaymentOperationsService/SettleRefund',
+  suspense: 'payweave.accounts.v1.LedgerService/GetTransfer',
+  settlement: 'payweave.accounts.v1.SettlementPostingService/RestartBackfill',
+  dead_letter: 'payweave.delivery.v1.DeliveryService/ReplayDelivery',
+} as const satisfies Record<string, PersonsRpc>
 
 /** A role that a person holds: of the staff for all projects, of a merchant for one. */
 export type Membership = { role: Role; projectId?: string | undefined }

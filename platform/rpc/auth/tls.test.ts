@@ -112,7 +112,7 @@ describe('a port that requires certificates', () => {
   it('a port that requires certificates refuses a token that comes with the certificate of another process', async () => {
     const { url } = await start()
     const stolen = await callAs(url, 'payments', openTls(at('delivery'), log))
-    expect(stolen).toBe('INTERNAL_ERROR')
+    expect(stolen).toBe('SERVICE_UNAVAILABLE')
   })
 
   it('a caller does not take a port that requires certificates for another process', async () => {

@@ -102,7 +102,7 @@ describe('a call over a call stream', () => {
     const returned = Promise.withResolvers<string>()
     const events = {
       onReturned: ({ path }: { path: string }) => returned.resolve(path),
-      onLeaving: () => undefined,
+      onRetired: () => undefined,
     }
     const calls = new CallStream(stream, events, 1_024)
     const request = { path: '/call', headers, body: new Uint8Array(1) }

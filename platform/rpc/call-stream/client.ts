@@ -1,4 +1,4 @@
-// Client side of a call stream: one gRPC stream to a process of ours that carries many calls. Does not retry.
+// The client of a call stream: one gRPC stream to another Payweave process that carries many calls. Does not retry.
 
 import {
   type ClientHttp2Session,
@@ -33,24 +33,24 @@ export interface StreamedHandler extends Dispatcher.DispatchHandler {
 export interface CallStreamEvents {
   /** A call that was not sent, or that the peer did not begin. */
   onReturned(request: StreamedRequest, handler: StreamedHandler): void
-  /** The stream takes no more calls. Called at least once. */
-  onLeaving(stream: CallStream): void
+  /** The stream accepts no more calls. Called at least once. */
+  onRetired(stream: CallStream): void
 }
 
 const maxInFlight = 256
 const maxWaitingBytes = 1024 * 1024
-/** What the peer may send before it was read: the default of 64 KiB would cost a round trip for a few responses. */
+/** Flow-control window of HTTP/2. The default of 64 KiB is full after a few responses, and each refill costs a round trip. */
 const windowBytes = 1024 * 1024
-/** Certificates are checked only when a connection is made, so its life is limited. */
+/** Maximum age of a stream, because certificates are checked only when a connection is made. */
 const maxLifeMs = 600_000
-/** A call that is given up sooner than this says nothing about the peer. */
+/** A call that its caller gives up sooner than this does not show that the peer is unreachable. */
 const minSilenceMs = 50
 /**
- * After such a silence with calls in flight, new ones take another route: as long as a connection may take to be made.
+ * When the peer has sent nothing for this long while calls wait, new calls use another connection. As long as the connect time-out.
  */
 const maxSilenceMs = 2_000
-/** Time limit for the peer to read the last bytes. */
-const partingMs = 1_000
+/** Time for the peer to read the last bytes, before the connection is destroyed. */
+const closeGraceMs = 1_000
 
 /** A call stream that the peer has accepted. */
 export class CallStream {
@@ -62,12 +62,12 @@ export class CallStream {
   #unsent: StreamedCall[] = []
   readonly #messages = new MessageQueue()
   #willFlush = false
-  #isLeaving = false
+  #isRetired = false
   #isEnding = false
   #lastId = 0
-  #heardMs = 0
-  /** When the first call was sent after which nothing has been received. */
-  #askedMs = 0
+  #receivedMs = 0
+  /** When the first call after the last received message was sent. */
+  #waitingSinceMs = 0
 
   /** `maxBytes` is the maximum of a response body. */
   constructor(stream: ClientHttp2Stream, events: CallStreamEvents, maxBytes: number) {
@@ -80,7 +80,7 @@ export class CallStream {
     })
     stream.on('data', (chunk: Buffer) => {
       if (stream.destroyed) return
-      this.#heardMs = performance.now()
+      this.#receivedMs = performance.now()
       try {
         reader.read(chunk)
       } catch (error) {
@@ -91,22 +91,22 @@ export class CallStream {
     stream.on('error', (error) => {
       reason = error
     })
-    // After that nothing can be sent, though responses may still come.
-    session.once('goaway', () => this.#leave())
-    stream.once('end', () => this.#leave())
-    const old = setTimeout(() => this.#leave(), maxLifeMs).unref()
+    // After either event nothing can be sent, but responses to earlier calls may still arrive.
+    session.once('goaway', () => this.#retire())
+    stream.once('end', () => this.#retire())
+    const old = setTimeout(() => this.#retire(), maxLifeMs).unref()
     stream.once('close', () => {
       clearTimeout(old)
       session.destroy()
-      this.#lost(reason)
+      this.#onClosed(reason)
     })
     // A stream without calls does not keep the process alive.
     session.unref()
   }
 
-  /** Takes a call; false when it has to go another way. Errors go to the handler. */
+  /** Sends a call; false, without sending it, when it has to use HTTP. Errors go to the handler. */
   take(request: StreamedRequest, handler: StreamedHandler): boolean {
-    if (this.#isLeaving || this.#calls.size >= maxInFlight) return false
+    if (this.#isRetired || this.#calls.size >= maxInFlight) return false
     if (this.#stream.writableLength > maxWaitingBytes) return false
     const call = new StreamedCall(this, this.#newId(), request, handler)
     if (this.#calls.size === 0) this.#session.ref()
@@ -118,19 +118,19 @@ export class CallStream {
 
   /** Accepts no more calls and closes after the last one in flight. */
   close(): Promise<void> {
-    this.#leave()
+    this.#retire()
     return this.#closed.promise
   }
 
-  /** Cancels a call. When nothing was heard since it was sent, the stream takes no more calls. */
+  /** Cancels a call. When nothing was received since it was sent, the stream accepts no more calls. */
   giveUp(call: StreamedCall): void {
     if (!this.#forget(call)) return
     if (call.sentMs === undefined) return
     this.#messages.addCancel(call.id)
     this.#flushSoon()
-    // Nothing was received since it was sent: the peer may be gone, and the next call takes another route.
-    const isUnheard = this.#heardMs < call.sentMs
-    if (isUnheard && performance.now() - call.sentMs > minSilenceMs) this.#leave()
+    // The peer may be unreachable, so the next call uses another connection.
+    const hasReceivedNothing = this.#receivedMs < call.sentMs
+    if (hasReceivedNothing && performance.now() - call.sentMs > minSilenceMs) this.#retire()
   }
 
   #newId(): number {
@@ -155,7 +155,7 @@ export class CallStream {
     const unsent = this.#unsent
     this.#unsent = []
     const { writable, readableEnded } = this.#stream
-    const isOpen = writable && !readableEnded && !this.#isSilent(sentMs)
+    const isOpen = writable && !readableEnded && !this.#isStalled(sentMs)
     for (const call of unsent) {
       if (!this.#calls.has(call.id)) continue
       if (isOpen) this.#send(call, sentMs)
@@ -167,26 +167,27 @@ export class CallStream {
 
   #send(call: StreamedCall, sentMs: number): void {
     call.start()
-    // It may have been given up while it waited.
+    // Its caller may have cancelled it while it waited to be sent.
     if (call.aborted) return
     const { path, headers, body } = call.request
     if (this.#messages.addCall(call.id, path, headers, body)) {
       call.sentMs = sentMs
-      if (this.#askedMs <= this.#heardMs) this.#askedMs = sentMs
+      if (this.#waitingSinceMs <= this.#receivedMs) this.#waitingSinceMs = sentMs
     } else this.#return(call)
   }
 
-  /** Whether the peer has sent nothing for so long after a call that it may be lost. */
-  #isSilent(nowMs: number): boolean {
-    if (this.#askedMs <= this.#heardMs || nowMs - this.#askedMs < maxSilenceMs) return false
-    this.#leave()
+  /** Whether calls have waited for the peer for `maxSilenceMs`; then the stream accepts no more calls. */
+  #isStalled(nowMs: number): boolean {
+    if (this.#waitingSinceMs <= this.#receivedMs || nowMs - this.#waitingSinceMs < maxSilenceMs)
+      return false
+    this.#retire()
     return true
   }
 
   #take(response: StreamCallsResponse): void {
-    if (response.draining) this.#leave()
+    if (response.draining) this.#retire()
     const call = this.#calls.get(response.callId)
-    // A notice, or the answer to a call that was given up.
+    // The message is only a notice, or the response to a call that was cancelled.
     if (call === undefined) return
     if (response.notBegun) this.#return(call)
     else {
@@ -210,26 +211,26 @@ export class CallStream {
     return was
   }
 
-  #leave(): void {
-    if (this.#isLeaving) return
-    this.#isLeaving = true
-    this.#events.onLeaving(this)
+  #retire(): void {
+    if (this.#isRetired) return
+    this.#isRetired = true
+    this.#events.onRetired(this)
     this.#endIfDone()
   }
 
   #endIfDone(): void {
-    if (!this.#isLeaving || this.#calls.size > 0 || this.#willFlush || this.#isEnding) return
+    if (!this.#isRetired || this.#calls.size > 0 || this.#willFlush || this.#isEnding) return
     this.#isEnding = true
-    // `close` waits for the end, so the process must.
+    // `close` waits for the end of the stream, so the process must not exit before.
     this.#session.ref()
     this.#stream.end()
     // A peer that stopped reading would delay the end of the connection.
-    setTimeout(() => this.#session.destroy(), partingMs).unref()
+    setTimeout(() => this.#session.destroy(), closeGraceMs).unref()
   }
 
-  #lost(reason: Error | undefined): void {
-    this.#isLeaving = true
-    this.#events.onLeaving(this)
+  #onClosed(reason: Error | undefined): void {
+    this.#isRetired = true
+    this.#events.onRetired(this)
     const calls = [...this.#calls.values()]
     this.#calls.clear()
     const error = reason ?? new errors.SocketError('the other side closed the connection')
@@ -249,7 +250,7 @@ class StreamedCall implements Dispatcher.DispatchController {
   readonly paused = false
   /** Undefined until it was sent. */
   sentMs: number | undefined
-  /** The call takes another route, which completes its handler. */
+  /** The call was handed to another connection, which completes its handler. */
   isReturned = false
   aborted = false
   reason: Error | null = null
@@ -294,8 +295,8 @@ class StreamedCall implements Dispatcher.DispatchController {
   resume(): void {}
 }
 
-/** What came of opening a stream; `other` is a server that serves none. */
-export type Opened = ClientHttp2Stream | 'other' | 'silence'
+/** The stream, or why there is none: `unsupported` is a server that serves no call streams. */
+export type Opened = ClientHttp2Stream | 'unsupported' | 'unreachable'
 
 const openWithinMs = 4_000
 const unimplemented = '12'
@@ -310,13 +311,13 @@ export function openCallStream(
   authorization: string,
 ): Promise<Opened> {
   const { promise, resolve } = Promise.withResolvers<Opened>()
-  // The time-out would be one of the idle socket.
+  // In undici this is the connect time-out; in `http2.connect` it would be that of an idle socket.
   const { timeout: _, ...tls } = typeof options === 'object' ? options : {}
   const session = connect(origin, {
     ...(tls as SecureClientSessionOptions),
     settings: { enablePush: false, initialWindowSize: windowBytes },
   })
-  const timer = setTimeout(() => finish('silence'), openWithinMs).unref()
+  const timer = setTimeout(() => finish('unreachable'), openWithinMs).unref()
   function finish(result: Opened): void {
     clearTimeout(timer)
     if (typeof result === 'string') session.destroy()
@@ -328,9 +329,9 @@ export function openCallStream(
   })
   // A server that speaks HTTP/1.1 alone, or another peer.
   session.on('error', (error: NodeJS.ErrnoException) => {
-    finish(error.code?.startsWith('ERR_HTTP2') === true ? 'other' : 'silence')
+    finish(error.code?.startsWith('ERR_HTTP2') === true ? 'unsupported' : 'unreachable')
   })
-  session.once('close', () => finish('silence'))
+  session.once('close', () => finish('unreachable'))
   const stream = session.request({
     ':method': 'POST',
     ':path': oldName(callStreamPath),
@@ -342,7 +343,7 @@ export function openCallStream(
   stream.once('response', (headers) => {
     const status = headers['grpc-status']
     if (headers[':status'] === 200 && status === undefined) finish(stream)
-    else finish(status === undefined || status === unimplemented ? 'other' : 'silence')
+    else finish(status === undefined || status === unimplemented ? 'unsupported' : 'unreachable')
   })
   session.unref()
   return promise

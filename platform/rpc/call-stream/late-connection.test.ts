@@ -17,7 +17,7 @@ it('a connection that is made when the client has just given up does not end its
   socket.once('connect', () => vi.advanceTimersByTime(60_000))
   socket.on('error', () => undefined)
   const closed = new Promise((resolve) => socket.once('close', resolve))
-  expect(await opened).toBe('silence')
+  expect(await opened).toBe('unreachable')
   await closed
   server.close()
 })

@@ -14,10 +14,10 @@ export interface CallStreamPoolOptions {
   maxBytes: number
 }
 
-const firstRestMs = 250
-const maxOpenMs = 5_000
-/** Wait before a server that serves no call streams is tried again: an upgrade may have changed it. */
-const strangerRestMs = 60_000
+const minBackoffMs = 250
+const maxBackoffMs = 5_000
+/** Pause before a server that serves no call streams is tried again: it may have been upgraded. */
+const unsupportedRetryMs = 60_000
 
 /** A dispatcher of undici's over another one of the same origin. */
 export class CallStreamPool extends Dispatcher {
@@ -26,9 +26,9 @@ export class CallStreamPool extends Dispatcher {
   readonly #options: CallStreamPoolOptions
   #stream: CallStream | undefined
   #isOpening = false
-  readonly #leaving = new Set<Promise<void>>()
+  readonly #retiring = new Set<Promise<void>>()
   #failures = 0
-  #restUntilMs = 0
+  #retryAtMs = 0
   #isClosed = false
 
   constructor(origin: string, pool: Dispatcher, options: CallStreamPoolOptions) {
@@ -53,10 +53,10 @@ export class CallStreamPool extends Dispatcher {
     return this.#pool.dispatch(options, handler)
   }
 
-  /** In the background: the call that asks for it does not wait. */
+  /** Opens a stream in the background: the call that needs it goes over HTTP and does not wait. */
   #openSoon({ headers }: StreamedRequest): void {
     if (this.#isOpening || this.#isClosed) return
-    if (performance.now() < this.#restUntilMs) return
+    if (performance.now() < this.#retryAtMs) return
     this.#isOpening = true
     // The stream outlives the call.
     void runDetached(() => this.#open(headers['authorization'] ?? '')).finally(() => {
@@ -66,8 +66,8 @@ export class CallStreamPool extends Dispatcher {
 
   async #open(authorization: string): Promise<void> {
     const opened = await openCallStream(this.#origin, this.#options.connect, authorization)
-    if (typeof opened === 'string') this.#rest(opened === 'other')
-    else if (opened.destroyed) this.#rest(false)
+    if (typeof opened === 'string') this.#backOff(opened === 'unsupported')
+    else if (opened.destroyed) this.#backOff(false)
     else if (this.#isClosed) opened.session?.destroy()
     else {
       this.#failures = 0
@@ -80,21 +80,21 @@ export class CallStreamPool extends Dispatcher {
       onReturned: (request: StreamedRequest, handler: Dispatcher.DispatchHandler) => {
         this.#pool.dispatch({ ...request, method: 'POST' }, handler)
       },
-      onLeaving: (stream: CallStream) => {
+      onRetired: (stream: CallStream) => {
         if (this.#stream !== stream) return
         this.#stream = undefined
-        this.#restUntilMs = performance.now() + firstRestMs
+        this.#retryAtMs = performance.now() + minBackoffMs
         const closed = stream.close()
-        this.#leaving.add(closed)
-        void closed.finally(() => this.#leaving.delete(closed))
+        this.#retiring.add(closed)
+        void closed.finally(() => this.#retiring.delete(closed))
       },
     }
   }
 
-  #rest(isStranger: boolean): void {
-    const restMs = Math.min(firstRestMs * 2 ** this.#failures, maxOpenMs)
+  #backOff(isUnsupported: boolean): void {
+    const backoffMs = Math.min(minBackoffMs * 2 ** this.#failures, maxBackoffMs)
     this.#failures += 1
-    this.#restUntilMs = performance.now() + (isStranger ? strangerRestMs : restMs)
+    this.#retryAtMs = performance.now() + (isUnsupported ? unsupportedRetryMs : backoffMs)
   }
 
   /** Resolves, or calls back, after the calls in flight. */
@@ -110,8 +110,8 @@ export class CallStreamPool extends Dispatcher {
 
   async #closeAll(): Promise<void> {
     await this.#stream?.close()
-    await Promise.all(this.#leaving)
-    // Closed last, because calls that a stream gave back go through it.
+    await Promise.all(this.#retiring)
+    // Closed last, because calls that a stream has returned are sent through it.
     await this.#pool.close()
   }
 }

@@ -66,15 +66,15 @@ export interface CallStreams {
    * Serves a stream whose own call was admitted; false, untouched, for any other call. Never throws.
    */
   serve(call: ServedCall, request: Http2ServerRequest, response: Http2ServerResponse): boolean
-  /** Notifies clients that the server stops. Calls that they sent before are still answered. */
+  /** Sends `draining` to all clients. Calls that they have sent before are still answered. */
   leave(): void
-  /** Begins no more calls. Those in flight are answered; a stream without any is ended a moment later. */
+  /** Begins no more calls. Those in flight are answered; a stream without calls is ended after a second. */
   stop(): void
 }
 
 const grpcTypes = new Set(['application/grpc', 'application/grpc+proto'])
 const maxRequestBytes = maxHeadBytes + maxStreamedBytes
-/** In all, since each costs a connection; further peers use HTTP. */
+/** Maximum streams of the server, because each costs a connection; further peers use HTTP. */
 const maxStreams = 128
 /** Maximum calls in flight over a stream; more are not read until one ends. */
 const maxInFlight = 1_024
@@ -84,8 +84,8 @@ const maxUnreadBytes = 1024 * 1024
 const messageTimeoutMs = 30_000
 /** Longer than a client keeps a stream, so that the server never cuts one that the client is about to use. */
 const idleMs = 660_000
-/** Wait before streams are ended: a client that was notified ends its own. */
-const partingMs = 1_000
+/** Pause before the server ends its streams: a client that got `draining` ends its own before. */
+const endGraceMs = 1_000
 
 const checkRules = rulesCheck(CallService.method.streamCalls)
 
@@ -99,7 +99,7 @@ export function createCallStreams(options: CallStreamOptions): CallStreams {
       if (!grpcTypes.has(request.headers['content-type'] ?? '')) return false
       if (isLeaving) reject(new Failure('SERVICE_UNAVAILABLE', 'the server stops'))
       else if (streams.size >= maxStreams) reject(tooManyCalls())
-      // Held for as long as the stream: no message that is incomplete takes more.
+      // Reserved while the stream is open: an incomplete message takes no more than this.
       else if (call.lease?.resize(maxRequestBytes) !== true) reject(tooManyBytes())
       else {
         const stream = new ServedStream(call, request, response, options)
@@ -111,7 +111,7 @@ export function createCallStreams(options: CallStreamOptions): CallStreams {
       function reject(failure: Failure): void {
         refuse(request, response, options.log.failed(call, failure))
         resetUnread(request.stream)
-        // Its connection costs more memory than a stream, and was made for it.
+        // The connection was opened for this stream only, and costs more memory than it.
         request.stream.session?.close()
       }
     },
@@ -135,7 +135,7 @@ class ServedStream {
   readonly #connection: Connection | undefined
   readonly #peer: Peer | undefined
   readonly #calls = new Map<number, UnaryContext>()
-  readonly #reader = new MessageReader(maxRequestBytes, (message) => this.#take(message))
+  readonly #reader = new MessageReader(maxRequestBytes, (message) => this.#onMessage(message))
   readonly #responses = new MessageQueue()
   /** Runs while a message is incomplete. */
   #messageTimer: NodeJS.Timeout | undefined
@@ -143,12 +143,12 @@ class ServedStream {
   #stalledTimer: NodeJS.Timeout | undefined
   /** Calls that were cancelled and whose handlers still run. */
   #abandoned = 0
-  #hasTaken = false
+  #hasMessage = false
   #willFlush = false
   #isBlocked = false
   #isStopped = false
-  /** No more calls come: the stream ends with the last response. */
-  #isParting = false
+  /** No more calls arrive: the stream ends after the last response. */
+  #isInputEnded = false
   #isOver = false
 
   constructor(
@@ -167,9 +167,9 @@ class ServedStream {
     response.writeHead(200, { 'content-type': request.headers['content-type'] })
     stream.on('data', (chunk: Buffer) => this.#read(chunk))
     stream.on('drain', () => this.#unblock())
-    stream.once('end', () => this.#part())
-    stream.once('close', () => this.#lost())
-    // Calls in flight have time-outs of their own, which are shorter.
+    stream.once('end', () => this.#endInput())
+    stream.once('close', () => this.#onClosed())
+    // Calls in flight have their own, shorter time-outs.
     stream.setTimeout(idleMs, () => stream.destroy())
     if (call.deadline === undefined) return
     const late = () => this.#finish(new Failure('TIMEOUT', 'the deadline of the stream has passed'))
@@ -184,7 +184,7 @@ class ServedStream {
 
   stop(): void {
     this.#isStopped = true
-    setTimeout(() => this.#part(), partingMs).unref()
+    setTimeout(() => this.#endInput(), endGraceMs).unref()
   }
 
   get #isFull(): boolean {
@@ -194,18 +194,18 @@ class ServedStream {
   #read(chunk: Buffer): void {
     if (this.#isOver) return
     const wasWithin = this.#reader.isWithin
-    this.#hasTaken = false
+    this.#hasMessage = false
     try {
       this.#reader.read(chunk)
     } catch (error) {
-      // Nothing that follows can be understood.
+      // After a malformed message the start of the next one is not known.
       const { message } = error as Error
       this.#finish(error instanceof Failure ? error : malformed(message, error))
       return
     }
     const { isWithin } = this.#reader
     // More bytes of the same message do not extend its time.
-    if (isWithin !== wasWithin || (isWithin && this.#hasTaken)) this.#timeMessage(isWithin)
+    if (isWithin !== wasWithin || (isWithin && this.#hasMessage)) this.#timeMessage(isWithin)
     if (this.#isFull) this.#stream.pause()
   }
 
@@ -217,8 +217,8 @@ class ServedStream {
     }, messageTimeoutMs).unref()
   }
 
-  #take(bytes: Buffer): void {
-    this.#hasTaken = true
+  #onMessage(bytes: Buffer): void {
+    this.#hasMessage = true
     const request = fromBinary(StreamCallsRequestSchema, bytes)
     if (!surelyFollowsRules(request)) checkRules(request)
     if (request.cancel) this.#cancel(request.callId)
@@ -236,7 +236,7 @@ class ServedStream {
     context.abort('the caller went away', Code.Canceled)
     const over = () => {
       this.#abandoned -= 1
-      this.#readOn()
+      this.#resumeReading()
       this.#endIfDone()
     }
     context.work.then(over, over)
@@ -266,7 +266,7 @@ class ServedStream {
     const context = new UnaryContext(unary.method, headOf(path, headers), values, timeoutMs)
     this.#calls.set(callId, context)
     void answerUnary(unary, message, { call, context, log, maxBytes }, (...answer) => {
-      // The handler of a cancelled call still uses its message, so its bytes count until it ends.
+      // The handler of a cancelled call still uses its message, so the bytes count until the handler ends.
       if (context.abortedBy === undefined) call.lease?.release()
       else if (call.lease !== undefined) context.work.then(call.lease.release, call.lease.release)
       // A cancelled call needs no answer.
@@ -295,7 +295,7 @@ class ServedStream {
 
   #answer(callId: number, status: number, headers: AnswerHeaders, body: Uint8Array): void {
     this.#calls.delete(callId)
-    this.#readOn()
+    this.#resumeReading()
     if (this.#responses.addResponse(callId, status, headers, body)) this.#flushSoon()
     else this.#refuse(callId, internalConnectError('the headers of the answer are too long'))
   }
@@ -334,25 +334,25 @@ class ServedStream {
     clearTimeout(this.#stalledTimer)
     this.#stalledTimer = undefined
     this.#isBlocked = false
-    this.#readOn()
+    this.#resumeReading()
   }
 
-  #readOn(): void {
+  #resumeReading(): void {
     if (this.#isBlocked || this.#isFull || !this.#stream.isPaused()) return
-    // Detached, or the calls that are read now would inherit the context of the call that made room.
+    // Detached, because otherwise the calls that are read now would inherit the context of the call that has just ended.
     runDetached(() => this.#stream.resume())
   }
 
-  #part(): void {
-    this.#isParting = true
+  #endInput(): void {
+    this.#isInputEnded = true
     this.#endIfDone()
   }
 
   #endIfDone(): void {
-    if (this.#isParting && this.#calls.size === 0 && this.#responses.isEmpty) this.#finish()
+    if (this.#isInputEnded && this.#calls.size === 0 && this.#responses.isEmpty) this.#finish()
   }
 
-  /** Ends the stream, with a failure or well. */
+  /** Ends the stream, with a failure or with status OK. */
   #finish(failure?: Failure): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -371,7 +371,7 @@ class ServedStream {
     for (const context of contexts) context.abort('the caller went away', Code.Canceled)
   }
 
-  #lost(): void {
+  #onClosed(): void {
     clearTimeout(this.#messageTimer)
     clearTimeout(this.#stalledTimer)
     if (!this.#isOver) this.#options.log.failed(this.#call, callerGone())

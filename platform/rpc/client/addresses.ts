@@ -1,4 +1,4 @@
-// Resolves the addresses of a service, again and again.
+// Resolves the addresses of a service, and resolves them again when they are old.
 
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
@@ -9,7 +9,7 @@ import { isIP } from 'node:net'
  */
 export type Resolve = (hostname: string) => Promise<string[]>
 
-/** Uses the system's resolver, since only that one knows the hosts file and the search domains. */
+/** Uses the resolver of the system, because only that one reads the hosts file and the search domains. */
 const systemResolve: Resolve = async (hostname) => {
   const found = await lookup(hostname, { all: true })
   return found.map(({ address }) => address)
@@ -56,11 +56,11 @@ export function watchAddresses(
   const { resolve = systemResolve, ttlMs = defaultTtlMs, now = () => performance.now() } = options
   let known: readonly string[] | undefined
   let error: Error | undefined
-  let askedMs = Number.NEGATIVE_INFINITY
-  let oldMs = Number.NEGATIVE_INFINITY
-  let asking: Promise<readonly string[]> | undefined
+  let lookedUpMs = Number.NEGATIVE_INFINITY
+  let expiresMs = Number.NEGATIVE_INFINITY
+  let pending: Promise<readonly string[]> | undefined
 
-  async function ask(): Promise<readonly string[]> {
+  async function lookUpNow(): Promise<readonly string[]> {
     try {
       const all = await lookUp(origins, resolve, known === undefined)
       error = undefined
@@ -72,21 +72,21 @@ export function watchAddresses(
       // Keeps the known addresses: a failed name server does not remove them.
       error = cause instanceof Error ? cause : new Error(String(cause))
     }
-    askedMs = now()
-    oldMs = askedMs + ttlMs * (1 - jitter + 2 * jitter * Math.random())
-    asking = undefined
+    lookedUpMs = now()
+    expiresMs = lookedUpMs + ttlMs * (1 - jitter + 2 * jitter * Math.random())
+    pending = undefined
     return known ?? []
   }
 
   function refresh(): Promise<readonly string[]> {
-    if (known !== undefined && now() - askedMs < minAgeMs) return Promise.resolve(known)
-    asking ??= ask()
-    return asking
+    if (known !== undefined && now() - lookedUpMs < minAgeMs) return Promise.resolve(known)
+    pending ??= lookUpNow()
+    return pending
   }
 
   return {
     current() {
-      if (known !== undefined && now() > oldMs) void refresh()
+      if (known !== undefined && now() > expiresMs) void refresh()
       return known
     },
     refresh,

@@ -65,7 +65,7 @@ export function createRpcPool(url: string, options: RpcPoolOptions = {}): RpcPoo
   return { undici, hedging, close: () => undici.close() }
 }
 
-/** What a client needs to know of the other side. */
+/** Whom a client calls, and how. */
 export interface RpcClientOptions {
   /** One origin, or several of one service with commas between. */
   url: string
@@ -123,7 +123,7 @@ export function withProject(projectId: string): { contextValues: ContextValues }
   return { contextValues: createContextValues().set(projectKey, projectId) }
 }
 
-/** The URL that requests name; the pool chooses the address that they go to. */
+/** The URL that requests carry; the pool chooses their address. */
 function firstOf(urls: string): URL {
   return new URL(urls.split(',')[0] ?? '')
 }
@@ -157,7 +157,7 @@ async function send(
       path,
       method: 'POST',
       headers: Object.fromEntries(header),
-      // Streamed: what a caller uploads is never whole in memory.
+      // Streamed, so that an upload is never in memory as a whole.
       body: body === undefined ? null : Readable.from(body, { objectMode: false }),
       signal: signal ?? null,
     })
@@ -180,7 +180,7 @@ async function* readBody(body: AsyncIterable<Uint8Array>, signal: AbortSignal | 
   }
 }
 
-// After an abort the error stays as it is, because Connect reads the reason from the signal.
+// After an abort the error is not changed, because Connect reads the reason from the signal.
 function networkError(error: unknown, signal: AbortSignal | undefined): unknown {
   return signal?.aborted === true ? error : unreachable(error)
 }
@@ -203,21 +203,21 @@ function transportOf(pool: RpcPool, options: RpcClientOptions): Transport {
     async unary(method, signal, timeoutMs, header, message, values) {
       const span = rpcClientSpan(method, url, currentContext()?.traceparent)
       try {
-        const call = settle(options, signal, timeoutMs, header, values, span)
+        const call = callSettings(options, signal, timeoutMs, header, values, span)
         const isReadOnly = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS
         const hedging = isReadOnly ? pool.hedging : undefined
-        const asked = { method, message, maxBytes, hedging, ...call }
-        const answer = await callUnary(pool.undici, basePath, asked)
+        const request = { method, message, maxBytes, hedging, ...call }
+        const response = await callUnary(pool.undici, basePath, request)
         endRpcClientSpan(span, 'ok')
-        return answer
+        return response
       } catch (error) {
-        throw failed(error, span)
+        throw toCallFailure(error, span)
       }
     },
     async stream(method, signal, timeoutMs, header, input, values) {
       const span = rpcClientSpan(method, url, currentContext()?.traceparent)
       try {
-        const call = settle(options, signal, timeoutMs, header, values, span)
+        const call = callSettings(options, signal, timeoutMs, header, values, span)
         const response = await connect.stream(
           method,
           call.signal,
@@ -226,32 +226,32 @@ function transportOf(pool: RpcPool, options: RpcClientOptions): Transport {
           input,
           values,
         )
-        return { ...response, message: failing(response.message, span) }
+        return { ...response, message: mapErrors(response.message, span) }
       } catch (error) {
-        throw failed(error, span)
+        throw toCallFailure(error, span)
       }
     },
   }
 }
 
-async function* failing<T>(source: AsyncIterable<T>, span: Span | undefined): AsyncGenerator<T> {
+async function* mapErrors<T>(source: AsyncIterable<T>, span: Span | undefined): AsyncGenerator<T> {
   try {
     yield* source
   } catch (error) {
-    throw failed(error, span)
+    throw toCallFailure(error, span)
   } finally {
     endRpcClientSpan(span, 'ok')
   }
 }
 
-/** The Failure to throw. A span that has ended keeps its end. */
-function failed(thrown: unknown, span: Span | undefined): Failure {
+/** The Failure to throw. Ends the span, unless it has ended. */
+function toCallFailure(thrown: unknown, span: Span | undefined): Failure {
   const error = ConnectError.from(thrown)
   endRpcClientSpan(span, statusName(error.code))
   return toFailure(error)
 }
 
-function settle(
+function callSettings(
   { identity, audience, timeoutMs: maxMs = defaultTimeoutMs }: RpcClientOptions,
   signal: AbortSignal | undefined,
   askedMs: number | undefined,
@@ -273,10 +273,10 @@ function settle(
   if (context === undefined) return { signal, timeoutMs, header }
   header[requestIdHeader] = context.requestId
   header['traceparent'] = span?.traceparent ?? context.traceparent
-  return { signal: joined(signal, context.signal), timeoutMs, header }
+  return { signal: anySignal(signal, context.signal), timeoutMs, header }
 }
 
-function joined(own: AbortSignal | undefined, outer: AbortSignal | undefined) {
+function anySignal(own: AbortSignal | undefined, outer: AbortSignal | undefined) {
   if (own === undefined) return outer
   return outer === undefined ? own : AbortSignal.any([own, outer])
 }

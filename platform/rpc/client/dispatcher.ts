@@ -1,5 +1,5 @@
-// Balances calls over all addresses of a service, as they come and go. No call that may have been sent is
-// sent again, except by a hedge.
+// Client-side load balancing over the current addresses of a service. A call that may have been sent is never sent again, except
+// by a hedge.
 
 import { isIP } from 'node:net'
 import { DecoratorHandler, Dispatcher, errors, Pool } from 'undici'
@@ -14,7 +14,7 @@ import {
   type SentCall,
 } from './hedging.ts'
 
-/** Returns the options of new connections: certificates and the like. Another object means that they have changed. */
+/** Returns the options of new connections, such as certificates. It returns another object when they have changed. */
 export type ConnectBy = () => Pool.Options['connect']
 
 /** Options of a dispatcher. */
@@ -26,20 +26,20 @@ export interface DispatcherOptions extends AddressOptions {
 
 const connectTimeoutMs = 2_000
 const maxStreamedAnswerBytes = 4 * 1024 * 1024
-const plain = { timeout: connectTimeoutMs }
-const plainly: ConnectBy = () => plain
+const defaultConnect = { timeout: connectTimeoutMs }
+const connectByDefault: ConnectBy = () => defaultConnect
 
 /**
- * Shorter than a server keeps serving after it began to stop (DRAIN_S): when it closes idle connections we have none
- * there any more, so no call is sent on a connection that is being closed.
+ * Time for which an idle connection is kept. Shorter than the drain of a stopping server (DRAIN_S): it closes idle connections
+ * after that, when this client has none, so no call is sent on a connection that is being closed.
  */
 const idleMs = 1_500
 
-/** How long an instance that drains gets no calls; by then it has ended or is back. */
-const leavingMs = 5_000
-const firstRestMs = 250
-const maxOpenMs = 5_000
-/** Unanswered calls in a row after which the machine counts as lost. */
+/** How long an instance that drains gets no calls; after that it has ended or serves again. */
+const drainingMs = 5_000
+const minAvoidMs = 250
+const maxAvoidMs = 5_000
+/** Consecutive calls without a response after which the instance counts as unreachable. */
 const unansweredLimit = 8
 
 /**
@@ -54,7 +54,8 @@ export function createDispatcher(url: string, options: DispatcherOptions = {}): 
   if (first === undefined) throw new Error('a service needs an address')
   const isOne = origins.length === 1 && isIP(first.hostname.replace(/^\[|\]$/g, '')) !== 0
   // A single fixed address needs no balancer.
-  if (isOne && options.connectBy === undefined) return openPool(first.origin, plainly, options)
+  if (isOne && options.connectBy === undefined)
+    return openPool(first.origin, connectByDefault, options)
   return new Balancer(origins, options)
 }
 
@@ -99,15 +100,15 @@ class Balancer extends Dispatcher implements HedgingDispatcher {
   readonly #instances = new Map<string, Instance>()
   readonly #closing = new Set<Promise<void>>()
   #usable: Instance[] = []
-  #madeBy: unknown
+  #connectOptions: unknown
   #closed = false
 
   constructor(origins: URL[], options: DispatcherOptions) {
     super()
     this.#options = options
-    this.#connectBy = options.connectBy ?? plainly
+    this.#connectBy = options.connectBy ?? connectByDefault
     this.#protocol = origins[0]?.protocol ?? 'http:'
-    this.addresses = watchAddresses(origins, (found) => this.#follow(found), options)
+    this.addresses = watchAddresses(origins, (found) => this.#update(found), options)
   }
 
   override dispatch(
@@ -131,13 +132,13 @@ class Balancer extends Dispatcher implements HedgingDispatcher {
     return attempt
   }
 
-  /** Sends a call again that `first` has not answered. */
+  /** Sends a second copy of a call to which `first` has not responded. */
   hedge(
     first: Instance,
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
   ): boolean {
-    // Also an instance that is being avoided, when there is no other.
+    // This may be an instance that is being avoided, if there is no other.
     const other = this.pick([first])
     if (other === undefined) return false
     if (!this.#budget.spend()) {
@@ -156,7 +157,8 @@ class Balancer extends Dispatcher implements HedgingDispatcher {
   pick(tried: readonly Instance[]): Instance | undefined {
     const addresses = this.addresses.current()
     if (addresses === undefined || this.#closed) return undefined
-    if (this.#connectBy() !== this.#madeBy && this.#madeBy !== undefined) this.#remake(addresses)
+    if (this.#connectBy() !== this.#connectOptions && this.#connectOptions !== undefined)
+      this.#replacePools(addresses)
     const nowMs = performance.now()
     const all = this.#usable
     const good = all.filter((one) => one.avoidUntilMs <= nowMs && !tried.includes(one))
@@ -173,9 +175,9 @@ class Balancer extends Dispatcher implements HedgingDispatcher {
    * again.
    */
   refused(instance: Instance): void {
-    const restMs = Math.min(firstRestMs * 2 ** instance.refused, maxOpenMs)
+    const avoidMs = Math.min(minAvoidMs * 2 ** instance.refused, maxAvoidMs)
     instance.refused += 1
-    instance.avoidUntilMs = performance.now() + restMs
+    instance.avoidUntilMs = performance.now() + avoidMs
     void this.addresses.refresh()
   }
 
@@ -184,22 +186,22 @@ class Balancer extends Dispatcher implements HedgingDispatcher {
     instance.unanswered += 1
     if (instance.unanswered < unansweredLimit) return
     instance.unanswered = 0
-    instance.avoidUntilMs = performance.now() + maxOpenMs
+    instance.avoidUntilMs = performance.now() + maxAvoidMs
     void this.addresses.refresh()
   }
 
-  answered(instance: Instance, isLeaving: boolean): void {
+  answered(instance: Instance, isDraining: boolean): void {
     instance.refused = 0
     instance.unanswered = 0
-    if (!isLeaving) return
-    instance.avoidUntilMs = performance.now() + leavingMs
+    if (!isDraining) return
+    instance.avoidUntilMs = performance.now() + drainingMs
     void this.addresses.refresh()
   }
 
-  #follow(addresses: readonly string[]): void {
+  #update(addresses: readonly string[]): void {
     const wanted = new Set(addresses)
     for (const address of this.#instances.keys()) if (!wanted.has(address)) this.#drop(address)
-    this.#madeBy = this.#connectBy()
+    this.#connectOptions = this.#connectBy()
     for (const address of wanted) {
       if (this.#instances.has(address) || this.#closed) continue
       this.#instances.set(address, {
@@ -214,9 +216,9 @@ class Balancer extends Dispatcher implements HedgingDispatcher {
   }
 
   /** Replaces all pools, after certificates have changed; calls in flight end on the old connections. */
-  #remake(addresses: readonly string[]): void {
-    this.#follow([])
-    this.#follow(addresses)
+  #replacePools(addresses: readonly string[]): void {
+    this.#update([])
+    this.#update(addresses)
   }
 
   #drop(address: string): void {
@@ -232,7 +234,7 @@ class Balancer extends Dispatcher implements HedgingDispatcher {
   override close(callback: () => void): void
   override close(callback?: () => void): Promise<void> | undefined {
     this.#closed = true
-    this.#follow([])
+    this.#update([])
     const closed = Promise.all(this.#closing).then(() => undefined)
     if (callback === undefined) return closed
     void closed.finally(callback)
@@ -240,7 +242,7 @@ class Balancer extends Dispatcher implements HedgingDispatcher {
   }
 }
 
-/** Picks the less busy of two random instances, so that not all callers rush to the one that is idle. */
+/** Picks the less busy of two random instances (power of two choices), so that not all callers pick the same idle one. */
 function lessBusy(instances: readonly Instance[]): Instance | undefined {
   const { length } = instances
   const at = Math.floor(Math.random() * length)
@@ -250,7 +252,7 @@ function lessBusy(instances: readonly Instance[]): Instance | undefined {
   return one !== undefined && other !== undefined && other.inFlight < one.inFlight ? other : one
 }
 
-/** One call on its way, to one instance after the other until it is sent; a class, since each call makes one. */
+/** One call. It tries one instance after the other until it is sent. A class, because each call makes one. */
 class Attempt implements StreamedHandler, SentCall {
   readonly #balancer: Balancer
   readonly #options: Dispatcher.DispatchOptions
@@ -258,7 +260,7 @@ class Attempt implements StreamedHandler, SentCall {
   #instance: Instance | undefined
   readonly #tried: Instance[]
   readonly #isHedge: boolean
-  #hasLookedAgain = false
+  #hasResolvedAgain = false
   #isSent = false
   #isAnswered = false
 
@@ -278,7 +280,7 @@ class Attempt implements StreamedHandler, SentCall {
   send(last?: Error): void {
     const instance = this.#balancer.pick(this.#tried)
     if (instance === undefined) {
-      void this.#lookAgain(last)
+      void this.#resolveAgain(last)
       return
     }
     this.sendTo(instance)
@@ -295,11 +297,11 @@ class Attempt implements StreamedHandler, SentCall {
     return first !== undefined && this.#balancer.hedge(first, options, handler)
   }
 
-  /** No instance is left to try: resolves the addresses once more and tries new ones. */
-  async #lookAgain(last: Error | undefined): Promise<void> {
+  /** All instances were tried: resolves the addresses once more and tries new ones. */
+  async #resolveAgain(last: Error | undefined): Promise<void> {
     const { addresses, isClosed } = this.#balancer
-    if (!isClosed && !this.#hasLookedAgain) {
-      this.#hasLookedAgain = true
+    if (!isClosed && !this.#hasResolvedAgain) {
+      this.#hasResolvedAgain = true
       await addresses.refresh()
       this.send(last)
       return
@@ -326,9 +328,9 @@ class Attempt implements StreamedHandler, SentCall {
     message?: string,
   ): void {
     this.#isAnswered = true
-    // Only a success counts: a refused request may close its connection although the instance stays.
-    const isLeaving = status === 200 && headers['connection'] === 'close'
-    if (this.#instance !== undefined) this.#balancer.answered(this.#instance, isLeaving)
+    // Only a response with 200 counts: a server may close the connection of a refused request without draining.
+    const isDraining = status === 200 && headers['connection'] === 'close'
+    if (this.#instance !== undefined) this.#balancer.answered(this.#instance, isDraining)
     this.#handler.onResponseStart?.(controller, status, headers, message)
   }
 
@@ -347,7 +349,7 @@ class Attempt implements StreamedHandler, SentCall {
   onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
     const instance = this.#leave()
     if (this.#isSent || instance === undefined || error instanceof errors.InvalidArgumentError) {
-      // A hedge that lost the race says nothing about its instance: it did not wait long.
+      // A hedge that was cancelled because the first response came did not wait long enough to count against its instance.
       const hasWaited = !(this.#isHedge && error instanceof OtherAnswered)
       if (!this.#isAnswered && hasWaited && instance !== undefined) {
         this.#balancer.unanswered(instance)

@@ -79,7 +79,7 @@ export function exchangeReadOnly(
   return one.answered
 }
 
-/** A class, since each call makes one. */
+/** One request with its time-out, and with a second copy of it if it was hedged. A class, because each call makes one. */
 class Exchange {
   readonly answered: Promise<Answer>
   readonly first: Reply
@@ -93,36 +93,36 @@ class Exchange {
   #timer: NodeJS.Timeout | undefined
   readonly #onAbort = () => this.giveUp(this.limits.signal?.reason, Code.Canceled)
 
-  /** `lookAfterMs` is the time-out, or when it is time to hedge: one timer serves both. */
-  constructor(request: ExchangeRequest, limits: ExchangeLimits, lookAfterMs: number) {
+  /** `timerMs` is the time-out, or when it is time to hedge: one timer serves both. */
+  constructor(request: ExchangeRequest, limits: ExchangeLimits, timerMs: number) {
     const { timeoutMs, signal } = limits
     this.#request = request
     this.limits = limits
     this.#settle = Promise.withResolvers()
     this.answered = this.#settle.promise
     this.first = new Reply(this)
-    if (timeoutMs > 0) this.#lookAfter(lookAfterMs, timeoutMs - lookAfterMs)
+    if (timeoutMs > 0) this.#startTimer(timerMs, timeoutMs - timerMs)
     signal?.addEventListener('abort', this.#onAbort, { once: true })
     if (signal?.aborted === true) this.#onAbort()
   }
 
   /**
-   * The event loop runs timers before it reads sockets. If this process was blocked, the response may have arrived
-   * already, so it is read before the time-out counts.
+   * The event loop runs timers before it reads sockets. If this process was blocked, the response may have arrived already, so
+   * `setImmediate` lets it be read before the time-out counts.
    */
-  #lookAfter(afterMs: number, leftMs: number): void {
+  #startTimer(afterMs: number, leftMs: number): void {
     this.#timer = setTimeout(() => {
-      setImmediate(() => this.#look(leftMs))
+      setImmediate(() => this.#onTimer(leftMs))
     }, afterMs)
   }
 
-  #look(leftMs: number): void {
+  #onTimer(leftMs: number): void {
     if (this.isOver) return
     if (leftMs <= 0) {
       this.giveUp('the call took too long', Code.DeadlineExceeded)
       return
     }
-    this.#lookAfter(leftMs, 0)
+    this.#startTimer(leftMs, 0)
     if (this.first.hasBegun || this.sent === undefined) return
     const headers = { ...this.#request.headers, [timeoutHeader]: String(Math.ceil(leftMs)) }
     const second = new Reply(this)
@@ -131,11 +131,10 @@ class Exchange {
   }
 
   /**
-   * A response is complete. One that says nothing about the call does not count while the other replica may still
-   * answer.
+   * Called when a response is complete. A response of `inconclusive` does not count while the other replica may still respond.
    */
   replied(reply: Reply, answer: Answer): void {
-    if (undecided.has(answer.status) && this.#waitsForOther(reply)) return
+    if (inconclusive.has(answer.status) && this.#waitsForOther(reply)) return
     this.#end(reply === this.#second ? 'won' : 'lost')
     this.#settle.resolve(answer)
   }
@@ -176,7 +175,7 @@ class Exchange {
 }
 
 /** Statuses that say nothing about the call: the replica is overloaded, cannot work now, or ran out of time. */
-const undecided = new Set([429, 503, 504])
+const inconclusive = new Set([429, 503, 504])
 
 /** What one replica answers; a class, since each call makes one. */
 class Reply implements StreamedHandler {
@@ -194,7 +193,7 @@ class Reply implements StreamedHandler {
     this.#exchange = ofExchange
   }
 
-  /** Whether the answer is on its way. */
+  /** Whether the head of the response has arrived. */
   get hasBegun(): boolean {
     return this.#status > 0
   }
@@ -213,7 +212,7 @@ class Reply implements StreamedHandler {
     else this.isSent = true
   }
 
-  /** The replica has not begun the request, which is sent again another way. */
+  /** The replica has not begun the request, so it is sent over another connection. */
   onReturned(): void {
     this.isSent = false
   }
@@ -305,7 +304,7 @@ export async function callUnary<I extends DescMessage, O extends DescMessage>(
   return new Answered(method, read(method, answer), answer.headers)
 }
 
-/** What a call gives back; a class, since each call makes one and few read the headers. */
+/** The response of a call. A class, because each call makes one, and with getters, because few callers read the headers. */
 class Answered<I extends DescMessage, O extends DescMessage> implements UnaryResponse<I, O> {
   readonly stream = false
   readonly method: DescMethodUnary<I, O>

@@ -8,9 +8,8 @@ export class NotSent extends Error {
 }
 
 /**
- * Whether the callee cannot have seen the call that failed with this error: no connection could be made, or the time
- * was over before there was one. False also when that is not known, so that a caller who repeats on true never does
- * anything twice.
+ * Whether the callee cannot have received the call that failed with this error: no connection was made, or the deadline passed
+ * before there was one. False also when that is not known, so a caller that repeats a call on true never executes it twice.
  */
 export function wasNotSent(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {

@@ -61,7 +61,7 @@ export function createAdmission(handlers: readonly UniversalHandler[], identity:
       rpc,
       typeof requestId === 'string' && isUuid(requestId) ? requestId : randomId(),
       headers['traceparent'] as string | undefined,
-      settleDeadline(rpc, headers, caller),
+      applyDeadline(rpc, headers, caller),
       caller,
       rpcServerSpan(rpc.name, headers),
     )
@@ -149,19 +149,20 @@ const connectTimeout = /^\d{1,10}$/
  * The deadline of the call, and the time-out header set to it. No call outlives the bearer that it was made with. A
  * malformed header is left alone: Connect refuses the call for it.
  */
-function settleDeadline(
+function applyDeadline(
   rpc: Rpc,
   headers: IncomingHttpHeaders,
   caller: Caller | undefined,
 ): number | undefined {
   const grpc = headers['content-type']?.startsWith('application/grpc') ?? false
   const name = grpc ? 'grpc-timeout' : 'connect-timeout-ms'
-  const asked = headers[name]
-  const wishMs = asked === undefined ? rpc.defaultTimeoutMs : readTimeout(String(asked), grpc)
-  if (wishMs === undefined) return undefined
+  const sent = headers[name]
+  const requestedMs = sent === undefined ? rpc.defaultTimeoutMs : readTimeout(String(sent), grpc)
+  if (requestedMs === undefined) return undefined
   const leftMs = caller?.expiresMs === undefined ? rpc.maxTimeoutMs : caller.expiresMs - Date.now()
-  const timeoutMs = Math.min(Math.ceil(wishMs), rpc.maxTimeoutMs, Math.max(leftMs, 1))
-  if (asked === undefined || timeoutMs < wishMs) headers[name] = `${timeoutMs}${grpc ? 'm' : ''}`
+  const timeoutMs = Math.min(Math.ceil(requestedMs), rpc.maxTimeoutMs, Math.max(leftMs, 1))
+  if (sent === undefined || timeoutMs < requestedMs)
+    headers[name] = `${timeoutMs}${grpc ? 'm' : ''}`
   return Date.now() + timeoutMs
 }
 

@@ -1,5 +1,4 @@
-// Registers the handlers of RPCs. Each call passes here on its way to its handler, over each protocol: checks of
-// messages belong here.
+// Registers the handlers of RPCs. Calls over every protocol pass here before their handlers, so checks of messages belong here.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { DescMethod, DescMethodUnary, Message } from '@bufbuild/protobuf'
@@ -43,9 +42,9 @@ function checksOf(method: DescMethod): Check[] {
 
 /**
  * Makes a router whose handlers run after the checks of their method: a message is refused with INVALID_PARAMETER,
- * MISSING_PARAMETER or, for a bearer of another project, PERMISSION_DENIED. It also notes the unary methods. Connect
- * alone knows the options of a service, so a service with options is noted only when these are for its streams. Throws
- * at registration when a rule of a contract does not compile.
+ * MISSING_PARAMETER or, for a bearer of another project, PERMISSION_DENIED. It also adds the unary methods to `methods`, whose
+ * calls do not go through Connect. Only Connect applies the options of a service, so the methods of a service with options are added
+ * only if the options are for its streams. Throws at registration when a rule of a contract does not compile.
  */
 export function registering(
   router: ConnectRouter,
@@ -113,8 +112,8 @@ export function callInterceptor(log: CallLog): Interceptor {
     call.begin(request)
     // A single message needs no check: its declared length shows whether it is whole.
     const isSingle = request.method.methodKind === 'server_streaming'
-    const decoded = decodable(request.message)
-    const message = isSingle ? decoded : whole(decoded, call, request.signal)
+    const decoded = mapDecodingErrors(request.message)
+    const message = isSingle ? decoded : untilComplete(decoded, call, request.signal)
     return await runWithContext(call, () => serve(next, { ...request, message }, call, log))
   }
 }
@@ -141,7 +140,7 @@ export async function answerWithin<T>(
     const work = runWithContext(call, handle)
     const answer = await (waiting.onAbort === undefined
       ? untilAbort(work, waiting.signal)
-      : untilCalledBack(work, waiting))
+      : untilOnAbort(work, waiting))
     log.answered(call)
     return answer
   } catch (thrown) {
@@ -172,12 +171,12 @@ async function* serveStream<T>(
 ) {
   try {
     yield* iterateWithContext(call, source)
-    // A handler that looks at its signal just ends.
+    // A handler that checks its signal ends without an error.
     if (signal.aborted && isDeadline(signal.reason)) throw signal.reason
   } catch (thrown) {
     throw log.failed(call, thrown)
   } finally {
-    // Also when the caller stopped reading. A call that has failed is noted already and not noted again.
+    // Runs also when the caller stopped reading. A call that has failed is logged already, and is not logged again.
     log.answered(call)
   }
 }
@@ -187,7 +186,7 @@ function isDeadline(reason: unknown): boolean {
 }
 
 /** Passes on the messages that Connect decodes, and maps errors of decoding to errors of the caller. */
-async function* decodable<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
+async function* mapDecodingErrors<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* source
   } catch (error) {
@@ -200,22 +199,22 @@ async function* decodable<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
  * Node.js client that cancels sends the end of the stream just before the reset: without the wait, a partial upload
  * would look complete.
  */
-async function* whole<T>(
+async function* untilComplete<T>(
   source: AsyncIterable<T>,
   { stream }: ServedCall,
   signal: AbortSignal,
 ): AsyncGenerator<T> {
   yield* source
   if (stream === undefined) return
-  await delay(secondWordMs)
+  await delay(resetGraceMs)
   if (stream.aborted || signal.aborted) {
     throw new ConnectError('the caller broke off', Code.Canceled)
   }
 }
 
-const secondWordMs = 20
+const resetGraceMs = 20
 
-function untilCalledBack<T>(work: Promise<T>, waiting: Waiting): Promise<T> {
+function untilOnAbort<T>(work: Promise<T>, waiting: Waiting): Promise<T> {
   return new Promise((resolve, reject) => {
     waiting.onAbort = reject
     work.then(resolve, reject)
@@ -223,8 +222,8 @@ function untilCalledBack<T>(work: Promise<T>, waiting: Waiting): Promise<T> {
 }
 
 /**
- * Connect only signals a deadline; a handler that does not look would keep its caller waiting. The work
- * continues without a reader: as after a time-out, its outcome is unknown.
+ * Rejects when the signal aborts. Connect only signals a deadline: a handler that does not check the signal would keep its caller
+ * waiting. The handler continues, and its result is dropped; as after any time-out, its outcome is unknown to the caller.
  */
 async function untilAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()

@@ -89,7 +89,7 @@ function sharedStatus(ready: Ready): () => Promise<Status> {
   let answer: Promise<Status> | undefined
   let askedMs = 0
   return () => {
-    const nowMs = Date.now()
+    const nowMs = performance.now()
     if (answer === undefined || nowMs - askedMs >= answerLifeMs) {
       askedMs = nowMs
       answer = ask(ready)

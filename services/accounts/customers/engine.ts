@@ -2,10 +2,12 @@
 import type { ConnectRouter } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
 import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
 import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { startRetention } from '#platform/events/retention.ts'
 import { accountsService } from './api/accounts.ts'
+import { customerService } from './api/customers.ts'
 import { onboardingService } from './api/onboardings.ts'
 import { reviewReportService } from './api/reviews.ts'
 import { customerMetrics } from './metrics.ts'
@@ -58,6 +60,7 @@ export function startCustomers(options: CustomerOptions): CustomerEngine {
       router.service(AccountsService, accountsService(customers))
       router.service(ReviewReportService, reviewReportService(customers))
       router.service(OnboardingService, onboardingService(customers))
+      router.service(CustomerService, customerService(customers))
     },
     sweep: () => sweeper.notify(),
     async close() {

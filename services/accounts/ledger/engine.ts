@@ -16,7 +16,7 @@ import { countPendingRollUp } from './store/roll-up-store.ts'
 import { startChecks } from './workers/check.ts'
 import { startHoldExpiry, startRollUp } from './workers/workers.ts'
 
-/** What the ledger stands on. */
+/** The dependencies of the ledger. */
 export type LedgerParts = {
   db: Database
   /** The file holds the password, when the URL does not. */
@@ -25,7 +25,7 @@ export type LedgerParts = {
   registry: Registry
 }
 
-/** A check reads everything, so it gets time and a connection of its own. */
+/** A check reads whole tables, so it has its own time limits and connection. */
 const checkLimitMs = 300_000
 
 /** Starts the workers of the ledger. */

@@ -1,7 +1,8 @@
 // Metrics of settlements on their way to the ledger.
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
+import { databaseGauge } from '#platform/telemetry/metrics.ts'
 import { backfillAgeS, countRefusals } from './store/backfill-store.ts'
 
 /** Registers the metrics; the counter is incremented by the code that posts. */
@@ -12,29 +13,15 @@ export function settlementMetrics(options: {
 }): Counter<'by'> {
   const { metrics, db, log } = options
   const registers = [metrics]
-  const gauge = (name: string, help: string, read: () => Promise<number>) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      async collect() {
-        try {
-          this.set(await read())
-        } catch (error) {
-          // When the database is down, the other metrics are still exported.
-          log.warn({ err: error }, 'metric not read')
-        }
-      },
-    })
-  gauge(
+  databaseGauge(
     'payweave_ledger_settlements_refused',
     'Settlements that the ledger lacks or has with other values; an operator must act.',
-    () => countRefusals(db),
+    { registers, log, read: () => countRefusals(db) },
   )
-  gauge(
+  databaseGauge(
     'payweave_ledger_settlements_compared_age_seconds',
     'Time since settlements and ledger were last compared to the end.',
-    () => backfillAgeS(db),
+    { registers, log, read: () => backfillAgeS(db) },
   )
   return new Counter({
     name: 'payweave_ledger_settlements_posted_total',

@@ -20,7 +20,7 @@ export type Settlements = {
   close(): Promise<void>
 }
 
-/** Starts taking events in and reading settlements back; needs neither the broker nor payments to be up. */
+/** Starts to consume events and to read the list of settlements; neither the broker nor payments need to be up. */
 export function startSettlements(options: {
   db: Database
   nats: Nats

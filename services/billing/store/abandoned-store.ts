@@ -47,10 +47,10 @@ const takeStatement = sql(
    returning h.bill_payment_id as "billPaymentId", h.project_id as "projectId",
      h.transaction_id as "transactionId", h.amount_minor as "amountMinor", h.currency,
      h.create_time as "createTime", h.attempts::integer as attempts,
-     h.create_time < clock_now() - $3 * interval '1 millisecond' as "isLate"`,
+     h.abandon_time < clock_now() - $3 * interval '1 millisecond' as "isLate"`,
 )
 
-/** Takes holds for `leaseMs`; those of payments made `lateMs` ago are late. */
+/** Takes holds for `leaseMs`; those abandoned `lateMs` ago are late. */
 export function takeAbandoned(
   db: Queryable,
   limit: number,

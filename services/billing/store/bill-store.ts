@@ -259,7 +259,7 @@ const endStatement = sql(
   `update bill_payment set state = e.new_state::bill_state, receipt_id = e.receipt,
      link_token_hash = e.link_hash, failure_code = e.code,
      retry_category = e.category::retry_category, provider_reference = e.reference,
-     link_key_id = e.link_key, end_time = clock_now(),
+     link_key_id = e.link_key, end_time = business_now(),
      settle_time = case when e.is_posted then null else clock_now() end,
      lease_token = null, next_time = null
    from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[],
@@ -320,7 +320,7 @@ const unclearStatement = sql(
   `update bill_payment set state = case when $4::float8 is null then 'review' else 'pending' end::bill_state,
      enquiries = $3, lease_token = null,
      next_time = clock_now() + $4::float8 * interval '1 second',
-     review_time = case when $4::float8 is null then clock_now() end
+     review_time = case when $4::float8 is null then business_now() end
    where bill_payment_id = $1 and lease_token = $2 and state in ('claimed', 'pending')
    returning ${billColumns}`,
 )
@@ -359,4 +359,15 @@ export async function takeDue(
 ): Promise<Bill[]> {
   const rows = await db.rows<BillRow>(dueStatement, [limit, leaseToken, leaseMs])
   return rows.map(billOf)
+}
+
+const bringForwardStatement = sql(
+  'bill_bring_forward',
+  `update bill_payment set next_time = next_time - $1 * interval '1 millisecond'
+   where next_time is not null and lease_token is null`,
+)
+
+/** Brings forward the enquiries that nobody makes now. Locks those payments until the transaction ends. */
+export async function bringForward(tx: Queryable, byMs: number): Promise<void> {
+  await tx.run(bringForwardStatement, [byMs])
 }

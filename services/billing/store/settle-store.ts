@@ -60,7 +60,7 @@ const backlogStatement = sql(
      ((select count(*) from bill_payment where settle_time is not null)
        + (select count(*) from abandoned_hold))::integer as unsettled,
      (select count(*) from bill_payment where state = 'review')::integer as review,
-     (select coalesce(extract(epoch from clock_now() - min(review_time)), 0) from bill_payment
+     (select coalesce(extract(epoch from business_now() - min(review_time)), 0) from bill_payment
        where state = 'review')::float8 as "oldestReviewS"`,
 )
 

@@ -1,14 +1,18 @@
 // Maps ApiLogService to the store and back.
+import { promisify } from 'node:util'
+import { zstdDecompress as zstdDecompressCallback } from 'node:zlib'
 import { type Timestamp, timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Failure } from '#core/errors/errors.ts'
+import { Failure, invalid } from '#core/errors/errors.ts'
 import { firstIdOf, idTimeMs } from '#core/identity/id.ts'
 import { pageSizeOf } from '#core/paging.ts'
 import { loggedId } from '#core/text/logged-id.ts'
 import {
   type ApiLogService,
+  type ListAllRequestsRequest,
   type ListRequestsRequest,
   type LoggedRequest,
+  type RequestContents,
   RequestOutcome,
 } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
@@ -20,6 +24,7 @@ import {
   type LoggedRequestFilter,
   type LoggedRequestRow,
   listRequests,
+  type StoredContent,
 } from '../store/api-log-store.ts'
 
 /**
@@ -28,34 +33,35 @@ import {
  */
 export function apiLogService(db: Queryable): ServiceImpl<typeof ApiLogService> {
   return {
-    async recordRequests({ requests }) {
-      if (requests.length > 0) await insertRequests(db, requests.map(rowOf))
+    async recordRequests({ requests, contents }) {
+      checkProjects(requests, contents)
+      if (requests.length > 0) await insertRequests(db, requests.map(rowOf), contents)
       return {}
     },
     async listRequests(request, context) {
-      const projectId = projectOf(context, request.projectId)
-      // Keys of another form are not in the log.
-      const idempotencyKey = loggedId(request.idempotencyKey)
-      if (request.idempotencyKey !== '' && idempotencyKey === undefined) return {}
-      const filter = { ...filterOf(request, projectId), idempotencyKey }
-      const { requests, next } = await listRequests(db, filter)
-      return { requests: requests.map(message), nextPageToken: next ?? '' }
+      return await pageOf(db, request, projectOf(context, request.projectId))
     },
+    listAllRequests: (request) => pageOf(db, request, undefined),
     async getRequest({ entryId, ...request }, context) {
       const found = await findRequest(db, projectOf(context, request.projectId), entryId)
       if (found === undefined) {
         throw new Failure('LOGGED_REQUEST_NOT_FOUND', 'the project has no such request')
       }
-      return {
-        request: {
-          ...message(found),
-          query: found.query ?? '',
-          requestBody: found.requestBody ?? '',
-          responseBody: found.responseBody ?? '',
-        },
-      }
+      return { request: { ...message(found), ...(await contentOf(found)) } }
     },
   }
+}
+
+/** What is asked for, of a project or of all. */
+type Asked = Omit<ListRequestsRequest | ListAllRequestsRequest, '$typeName' | 'projectId'>
+
+async function pageOf(db: Queryable, request: Asked, projectId: string | undefined) {
+  // Keys of another form are not in the log.
+  const idempotencyKey = loggedId(request.idempotencyKey)
+  if (request.idempotencyKey !== '' && idempotencyKey === undefined) return {}
+  const filter = { ...filterOf(request, projectId), idempotencyKey }
+  const { requests, next } = await listRequests(db, filter)
+  return { requests: requests.map(message), nextPageToken: next ?? '' }
 }
 
 function rowOf(request: LoggedRequest): LoggedRequestRow & LoggedContent {
@@ -75,6 +81,38 @@ function rowOf(request: LoggedRequest): LoggedRequestRow & LoggedContent {
     requestBody: request.requestBody || null,
     responseBody: request.responseBody || null,
   }
+}
+
+/** Throws INVALID_PARAMETER for contents that no request could be read from. */
+function checkProjects(requests: LoggedRequest[], contents: RequestContents[]): void {
+  const known = new Set(requests.map(({ projectId }) => projectId))
+  for (const { projectId } of contents) {
+    if (!known.delete(projectId)) {
+      throw invalid('contents', 'must have each project of requests once')
+    }
+  }
+}
+
+const zstdDecompress = promisify(zstdDecompressCallback)
+const linesOfRequest = 3
+/** More than a batch of the gateway has: below a million characters, of three bytes at most. A few bytes could become far more. */
+const maxOutputLength = 4 * 1024 * 1024
+
+/** The texts of a request: its lines in the contents of its batch or, for requests of the version before, its own columns. */
+async function contentOf({ place, compressedLines, ...own }: StoredContent) {
+  if (place === null || compressedLines === null) {
+    const { query, requestBody, responseBody } = own
+    return {
+      query: query ?? '',
+      requestBody: requestBody ?? '',
+      responseBody: responseBody ?? '',
+    }
+  }
+  const text = (await zstdDecompress(compressedLines, { maxOutputLength })).toString()
+  const begin = place * linesOfRequest
+  const lines = text.split('\n', begin + linesOfRequest)
+  const [query = '', requestBody = '', responseBody = ''] = lines.slice(begin)
+  return { query, requestBody, responseBody }
 }
 
 function message(row: LoggedRequestRow) {
@@ -98,8 +136,8 @@ const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const lastMs = 2 ** 48 - 1
 
 function filterOf(
-  request: ListRequestsRequest,
-  projectId: string,
+  request: Asked,
+  projectId: string | undefined,
 ): Omit<LoggedRequestFilter, 'idempotencyKey'> {
   const { outcome, status, pageToken } = request
   const [min, max] = statusesOf[outcome]

@@ -51,6 +51,7 @@ const wireBreakers = {
 
 const wireReplayStates = {
   running: ReplayJobState.RUNNING,
+  paused: ReplayJobState.PAUSED,
   done: ReplayJobState.DONE,
   cancelled: ReplayJobState.CANCELLED,
 } as const satisfies Record<ReplayState, ReplayJobState>

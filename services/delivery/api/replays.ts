@@ -3,14 +3,21 @@ import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid } from '#core/errors/errors.ts'
 import { fingerprint } from '#core/identity/fingerprint.ts'
-import { badPageToken, pageOf, pageSizeOf, textIn, tokenOf } from '#core/paging.ts'
+import { badPageToken, pageOf, pageSizeOf, textIn, timePlaceIn, tokenOf } from '#core/paging.ts'
 import type { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import type { ReplayFilter, ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import { type DeliveryState, deliveryKinds, endedStates } from '../domain/delivery.ts'
 import { findEndpoint, type LanePlace, listEndpoints } from '../store/endpoint-store.ts'
-import { cancelReplayJob, createReplayJob, findReplayJob } from '../store/replay-store.ts'
+import {
+  cancelReplayJob,
+  createReplayJob,
+  findReplayJob,
+  listReplayJobs,
+  pauseReplayJob,
+  resumeReplayJob,
+} from '../store/replay-store.ts'
 import { wireEndpoint, wireKinds, wireReplayJob, wireStates, wordOf } from './messages.ts'
 
 const usualRatePerS = 50
@@ -19,14 +26,14 @@ const givenUp: DeliveryState[] = ['exhausted', 'blocked']
 /** What the handlers need. */
 export interface ReplayServiceOptions {
   db: Database
-  /** Called when there is a new job. */
+  /** Called when there is a job to step: a new one, or one that goes on. */
   onJob: () => void
 }
 
 /**
  * The handlers of ReplayService. All reject as `projectOf` does. `createReplayJob` refuses a bad filter with
- * INVALID_PARAMETER and a key that was used for another replay with IDEMPOTENCY_KEY_CONFLICT; the others an unknown job
- * with REPLAY_NOT_FOUND.
+ * INVALID_PARAMETER and a key that was used for another replay with IDEMPOTENCY_KEY_CONFLICT; `listReplayJobs` a page token that
+ * is not ours with INVALID_PARAMETER; the others an unknown job with REPLAY_NOT_FOUND.
  */
 export function replayService({
   db,
@@ -64,6 +71,24 @@ export function replayService({
       const projectId = projectOf(context, requested)
       await cancelReplayJob(db, projectId, jobId)
       return jobOf(projectId, jobId)
+    },
+    async pauseReplayJob({ projectId: requested, jobId }, context) {
+      const projectId = projectOf(context, requested)
+      await pauseReplayJob(db, projectId, jobId)
+      return jobOf(projectId, jobId)
+    },
+    async resumeReplayJob({ projectId: requested, jobId }, context) {
+      const projectId = projectOf(context, requested)
+      await resumeReplayJob(db, projectId, jobId)
+      onJob()
+      return jobOf(projectId, jobId)
+    },
+    async listReplayJobs(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const size = pageSizeOf(request.pageSize)
+      const rows = await listReplayJobs(db, projectId, timePlaceIn(request.pageToken), size + 1)
+      const page = pageOf(rows, size, ({ createdAt, jobId }) => tokenOf(createdAt.getTime(), jobId))
+      return { jobs: page.rows.map(wireReplayJob), nextPageToken: page.nextPageToken }
     },
   }
 }

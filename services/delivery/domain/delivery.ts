@@ -17,7 +17,7 @@ export type DeliveryState =
   | 'blocked'
   | 'cancelled'
 
-/** What moves a push on. */
+/** Events of the state machine. */
 type DeliveryEvent = 'claim' | 'accept' | 'retry' | 'exhaust' | 'end' | 'block' | 'cancel' | 'lose'
 
 /**
@@ -62,7 +62,7 @@ export type AttemptOutcome =
   | 'unknown'
   | 'unsigned'
 
-/** What an attempt that has ended says about what comes next. */
+/** The outcome of an attempt, as far as the next state depends on it. */
 export interface AttemptEnd {
   outcome: AttemptOutcome
   /** HTTP status, when there was an answer. */
@@ -79,7 +79,7 @@ export interface Verdict {
   delayMs?: number
 }
 
-/** Facts that a verdict rests on. */
+/** What a verdict depends on beside the outcome. */
 export interface RetryTerms {
   /** Pause after the first, second, … failure. One more failure than there are pauses exhausts. */
   scheduleS: readonly number[]
@@ -94,16 +94,16 @@ export interface RetryTerms {
 const jitter = 0.2
 const maxHonouredRetryAfterS = 3_600
 const maxUnsignedPauseS = 60
-/** No header is taken to ask for longer: a date of the year 9999 would not fit the column that keeps it. */
+/** Maximum of `Retry-After` that is stored: a date of the year 9999 would not fit its column. */
 const maxRetryAfterS = 999_999_999
 
-/** Says what follows an attempt. */
+/** Decides the state after an attempt. */
 export function judge(end: AttemptEnd, terms: RetryTerms): Verdict {
   if (end.outcome === 'delivered') return { state: 'delivered' }
   if (end.outcome === 'blocked' || end.unsignable === true) return { state: 'blocked' }
-  // Nobody knows whether it arrived: due at once, and the schedule is not used up.
+  // It may or may not have arrived: due at once, without using up the schedule.
   if (end.outcome === 'unknown') return { state: 'pending', delayMs: 0 }
-  // Nothing was sent, so nothing is used up; further and further apart while the secrets cannot be had.
+  // Nothing was sent, so the schedule is not used up. Retried with exponential backoff while the secrets cannot be fetched.
   if (end.outcome === 'unsigned') {
     const pauseS = Math.min(maxUnsignedPauseS, 2 ** Math.min((terms.uncounted ?? 0) + 1, 10))
     return { state: 'pending', delayMs: retryDelayMs(pauseS, undefined, terms.random) }
@@ -155,11 +155,11 @@ const maxUrl = 2_048
 
 /** Where a project's push of that kind goes. Throws a RangeError for a text that is no URL or too long. */
 export function receiverOf(projectId: string, url: string, kind: DeliveryKind) {
-  if (!URL.canParse(url) || url.includes('\0')) {
+  const target = URL.parse(url)
+  if (target === null || url.includes('\0')) {
     throw new RangeError('the event has a URL that is none')
   }
   if (url.length > maxUrl) throw new RangeError('the event has a URL that is too long')
-  const target = new URL(url)
   const { origin } = target
   return { endpointId: endpointId(projectId, origin, kind), url, origin, hostname: hostOf(target) }
 }

@@ -1,4 +1,4 @@
-// The concurrency limit and the circuit breaker of a lane, and what one attempt teaches them. Pure.
+// The concurrency limit (AIMD) and the circuit breaker of a lane, and how the outcome of an attempt changes them. Pure.
 import type { AttemptOutcome } from './delivery.ts'
 
 /** State of a circuit breaker. */
@@ -10,7 +10,7 @@ interface Answer {
   atMs: number
 }
 
-/** What a process knows of a lane. All times are milliseconds by the clock of the process. */
+/** The state of a lane in one process. All times are milliseconds by the clock of the process. */
 export interface Lane {
   /** Attempts that may be in flight at once, over all processes: 1 to 16. */
   limit: number
@@ -61,7 +61,7 @@ const connectFailuresToOpen = 5
 const failuresToOpen = { attempts: 10, share: 0.8 }
 const maxDoublings = 20
 
-/** A lane of which nothing is known. */
+/** The state of a lane without attempts. */
 export function newLane(nowMs: number): Lane {
   return {
     limit: minLimit,
@@ -83,10 +83,11 @@ export function urlShare(slots: number): number {
 }
 
 /**
- * What the lane is after an attempt. The limit grows by one for each 20 successes. It is halved when connecting fails, by 429
- * and 503, and by a time-out during which no other URL of the lane answered; once for all attempts that were in flight together.
- * It stays at 2 or more while the receiver answers, and goes 2, 4 after the breaker closes. Other errors may be about one
- * order: they count for the breaker alone. A time-out while others answer counts nowhere.
+ * The lane after an attempt: additive increase, multiplicative decrease. The limit grows by one for each 20 successes. It is
+ * halved when connecting fails, by 429 and 503, and by a time-out during which no other URL of the lane answered; once for all
+ * attempts that were in flight together. It stays at 2 or more while the receiver answers, and is 2, then 4 after the breaker
+ * closes. Other errors may be about one order only, so they count for the breaker alone. A time-out while other URLs answer
+ * counts for neither: only that URL is slow.
  */
 export function learn(lane: Lane, attempt: LaneAttempt, terms: BreakerTerms): Lane {
   const { outcome, status, endedMs } = attempt

@@ -1,5 +1,5 @@
 // Keys of URLs, by which tables know them.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** The key of a URL within its lane, as SQL makes it too (`url_key`). */
 export function urlKey(url: string): Buffer {
@@ -8,5 +8,5 @@ export function urlKey(url: string): Buffer {
 
 /** The key of gone_url for a URL. */
 export function urlDigest(url: string): Buffer {
-  return createHash('sha256').update(url).digest()
+  return hash('sha256', url, 'buffer')
 }

@@ -20,8 +20,8 @@ import type { NewDelivery } from '../store/intake-store.ts'
 import { onboardingCallback, onboardingEvents } from './onboarding-intake.ts'
 
 /**
- * The subjects of what happens to payments, in one order whether money moved or not. Events that can have no push are on
- * one of four words, which is not among them.
+ * The subjects of payments' events, as one pattern, so that events with and without settlements arrive in one order. Events that
+ * need no push have a subject with one more word (`pw.payments.event.unaddressed`), which the pattern does not match.
  */
 const paymentEvents = 'pw.payments.*'
 
@@ -31,8 +31,8 @@ export const subjects = [paymentEvents, onboardingEvents]
 const visibleAscii = /^[\x21-\x7e]{1,64}$/
 
 /**
- * The deliveries of one event, in the same form however often it comes. None for a URL that the request
- * does not have. Throws a UnprocessableEvent for an event that can never be read.
+ * The deliveries of one event, with the same ids and bytes each time. A request without a notify or callback URL has no deliveries
+ * of that kind. Throws an UnprocessableEvent for an event that can never be read.
  */
 export function deliveriesOf(event: Event): NewDelivery[] {
   try {
@@ -50,7 +50,7 @@ function paymentPushes(event: Event): NewDelivery[] {
     throw new RangeError('the event has no payment or no time')
   }
   const { notify = '', callback = '' } = payment.urls ?? {}
-  // Money moved, or a release wrote it that had one subject for all payments.
+  // An event with settlements, or from a release that had one subject for all payments.
   if (notify === '' && callback === '') return []
   const occurredAt = timestampDate(event.occurredTime)
   const view = readPayment(payment, occurredAt)
@@ -69,7 +69,7 @@ function paymentPushes(event: Event): NewDelivery[] {
   return deliveries
 }
 
-/** What callbacks report, in the words of notifies. */
+/** The event type of a callback, in the names that notifies have. */
 const callbackTypes: Partial<Record<PaymentTransition, NoticeKind>> = {
   [PaymentTransition.PAYER_PAID]: 'payment_completed',
   [PaymentTransition.CANCELLED]: 'payment_cancelled',
@@ -107,7 +107,7 @@ function pushOf(event: Event, { payment }: PaymentEvent, occurredAt: Date) {
   const projectId = event.projectId === '' ? (payment?.projectId ?? '') : event.projectId
   const subjectId = payment?.paymentId ?? ''
   if (!isUuid(projectId)) throw new RangeError('the event does not say whose it is')
-  // It goes into a header of each push.
+  // The id is sent in a header of each push.
   if (!visibleAscii.test(subjectId)) {
     throw new RangeError('the event has a payment id that is none')
   }

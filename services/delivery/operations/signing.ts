@@ -32,9 +32,9 @@ export interface SignerOptions {
 const accessSubject = 'pw.accounts.access'
 
 /**
- * Signs with every live secret, at the time of the attempt. When the secrets cannot be had the attempt ends
- * `unsigned`, which costs none of the schedule; a push that can never be signed is `blocked` by it. Secrets are
- * kept for seconds, and dropped at any change of access.
+ * Signs with every live secret, at the time of the attempt. If the secrets cannot be fetched, the attempt ends as `unsigned`,
+ * which uses up none of the schedule; a push that can never be signed ends as `blocked`. Secrets are cached for seconds, and
+ * dropped at any change of access.
  */
 export function startSigner({ db, nats, log, access, nowMs }: SignerOptions): {
   sign: Sign

@@ -23,11 +23,11 @@ export interface Connections {
 const maxHeaderBytes = 16 * 1_024
 /** Shorter than the 5 s of many servers, so that a request seldom meets a closing connection. */
 const keepAliveMs = 4_000
-/** Then a name is resolved anew, so that receivers can move. */
+/** Maximum age of a connection. A new one resolves the name again, so that receivers can change their address. */
 const connectionAgeMs = 120_000
 const idleConnections = 512
 
-/** One undici Client is one connection: so each attempt knows its peer, and nobody waits for another's answer. */
+/** One undici Client is one connection, so each attempt knows its peer, and no attempt waits for the response to another. */
 export function createConnections(rule: EgressRule): Connections {
   const idle = new Map<string, Connection[]>()
   let idleCount = 0

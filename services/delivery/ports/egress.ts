@@ -29,7 +29,7 @@ export class EgressBlocked extends Error {
   }
 }
 
-/** What was learnt while a connection was made. */
+/** Facts about a connection, filled in while it is made. */
 export interface ConnectionFacts {
   peerAddress?: string
   resolveMs?: number
@@ -99,7 +99,7 @@ function vettedLookup(rule: EgressRule, facts: ConnectionFacts) {
 
 type Vetted = { address: string; family: 4 | 6 }
 
-/** One answer that is not public spoils all: a name that mixes them is up to something. */
+/** Resolves a name. If one of its addresses is not public, the name is blocked: a mix of both is a sign of an attack (DNS rebinding). */
 async function vettedAddresses(
   hostname: string,
   rule: EgressRule,

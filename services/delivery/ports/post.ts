@@ -2,7 +2,7 @@
 
 import { performance } from 'node:perf_hooks'
 import type { Dispatcher } from 'undici'
-import { checkPushUrl } from '#core/text/push-url.ts'
+import { readPushUrl } from '#core/text/push-url.ts'
 import { type PostEnd, parseRetryAfter } from '../domain/delivery.ts'
 import { type Connection, createConnections } from './connections.ts'
 import { EgressBlocked, type EgressRule } from './egress.ts'
@@ -42,11 +42,10 @@ export function createPoster(options: PosterOptions): Poster {
 
   const post: Poster['post'] = async (url, body, signal, extraHeaders) => {
     const startedAt = performance.now()
-    if (checkPushUrl(url, options) !== undefined) {
-      return { outcome: 'blocked', error: 'url', totalMs: 0 }
-    }
-    const target = new URL(url)
-    const connection = pool.take(target.origin)
+    const target = readPushUrl(url, options)
+    if (typeof target === 'string') return { outcome: 'blocked', error: 'url', totalMs: 0 }
+    const { origin } = target
+    const connection = pool.take(origin)
     const fresh = connection.facts.peerAddress === undefined
     const timer = createTimer(options.timeoutMs, signal)
     const end = await exchange(connection, timer, {
@@ -54,10 +53,9 @@ export function createPoster(options: PosterOptions): Poster {
       path: `${target.pathname}${target.search}`,
       headers: extraHeaders === undefined ? headers : { ...headers, ...extraHeaders },
       body,
-      signal: timer.signal,
     })
     timer.stop()
-    pool.put(target.origin, connection, end.reusable)
+    pool.put(origin, connection, end.reusable)
     const { peerAddress, resolveMs, connectMs } = connection.facts
     return {
       ...end.result,
@@ -70,89 +68,126 @@ export function createPoster(options: PosterOptions): Poster {
   return { post, close: pool.close }
 }
 
+/** Why an attempt is cut off, besides an error of its connection. */
+type Cut = 'timed_out' | 'unknown'
+
 interface Timer {
-  signal: AbortSignal
+  /** Has `work` called when it fires, at once if it has fired. */
+  onFired(work: () => void): void
   /** Why it fired, if it did. */
-  cause(): 'timed_out' | 'unknown' | undefined
+  cause(): Cut | undefined
   stop(): void
 }
 
 function createTimer(timeoutMs: number, stopping: AbortSignal): Timer {
-  const abort = new AbortController()
-  let cause: 'timed_out' | 'unknown' | undefined
-  const fire = (why: 'timed_out' | 'unknown') => {
+  let cause: Cut | undefined
+  let onFired: (() => void) | undefined
+  const fire = (why: Cut) => {
     cause ??= why
-    abort.abort()
+    onFired?.()
   }
-  const onStop = () => fire('unknown')
   const timer = setTimeout(fire, timeoutMs, 'timed_out')
-  if (stopping.aborted) onStop()
-  else stopping.addEventListener('abort', onStop)
+  const stopped = onAbort(stopping, () => fire('unknown'))
   return {
-    signal: abort.signal,
+    onFired(work) {
+      onFired = work
+      if (cause !== undefined) work()
+    },
     cause: () => cause,
     stop() {
       clearTimeout(timer)
-      stopping.removeEventListener('abort', onStop)
+      stopped.forget()
     },
   }
+}
+
+const aborted = new WeakMap<AbortSignal, Set<() => void>>()
+
+/**
+ * Calls `work` when the signal is aborted, at once if it is. One listener serves all attempts: a signal looks through its listeners
+ * each time one is added or removed.
+ */
+function onAbort(signal: AbortSignal, work: () => void): { forget(): void } {
+  if (signal.aborted) work()
+  const known = aborted.get(signal)
+  const all = known ?? new Set()
+  if (known === undefined) {
+    aborted.set(signal, all)
+    signal.addEventListener('abort', () => {
+      for (const one of all) one()
+    })
+  }
+  all.add(work)
+  return { forget: () => all.delete(work) }
 }
 
 type Exchanged = { result: Omit<PostEnd, 'totalMs'>; reusable: boolean }
 
-async function exchange(
-  { client }: Connection,
-  timer: Timer,
-  request: Dispatcher.RequestOptions,
-): Promise<Exchanged> {
-  const startedAt = performance.now()
-  let response: Dispatcher.ResponseData
-  try {
-    response = await client.request(request)
-  } catch (error) {
-    return { result: failureOf(error, timer), reusable: false }
-  }
-  const firstByteMs = Math.round(performance.now() - startedAt)
-  const { statusCode: status, headers } = response
-  const retryAfter = headers['retry-after']
-  const { answer, whole } = await readSome(response.body)
-  return {
-    result: {
-      // The status alone decides, even when the rest of the answer never comes.
-      outcome: status >= 200 && status < 300 ? 'delivered' : 'refused',
-      status,
-      retryAfterS: parseRetryAfter(
-        Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
-        new Date(),
-      ),
-      answer,
-      ...(status >= 200 && status < 300 ? {} : { error: `http_${status}` }),
-      firstByteMs,
-    },
-    reusable: whole,
-  }
+/** What came of an answer so far. */
+type Answer = {
+  status: number
+  retryAfter: string | string[] | undefined
+  firstByteMs: number
+  /** The first 4 KiB of the body. */
+  kept: Buffer[]
+  bytes: number
 }
 
-/** Reads up to 16 KiB, keeps the first 4, and drops the rest together with the connection. */
-async function readSome(
-  body: Dispatcher.ResponseData['body'],
-): Promise<{ answer: Buffer; whole: boolean }> {
-  const kept: Buffer[] = []
-  let bytes = 0
-  let whole = true
-  try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      if (bytes < keptBytes) kept.push(chunk.subarray(0, keptBytes - bytes))
-      bytes += chunk.length
-      if (bytes > readBytes) {
-        whole = false
-        break
-      }
-    }
-  } catch {
-    whole = false
+/** Reads up to 16 KiB of the answer, keeps the first 4, and drops the rest together with the connection. Never rejects. */
+function exchange(
+  { client }: Connection,
+  timer: Timer,
+  request: Dispatcher.DispatchOptions,
+): Promise<Exchanged> {
+  const startedAt = performance.now()
+  const { promise, resolve } = Promise.withResolvers<Exchanged>()
+  let sending: Dispatcher.DispatchController | undefined
+  let answer: Answer | undefined
+  const fail = (error: Error): void =>
+    resolve({ result: answer ? resultOf(answer) : failureOf(error, timer), reusable: false })
+  timer.onFired(() => (sending === undefined ? fail(cut) : sending.abort(cut)))
+  client.dispatch(request, {
+    onRequestStart(controller) {
+      sending = controller
+      if (timer.cause() !== undefined) controller.abort(cut)
+    },
+    onResponseStart(_controller, status, headers) {
+      // Informational ones come before the answer.
+      if (status < 200) return
+      const firstByteMs = Math.round(performance.now() - startedAt)
+      answer = { status, retryAfter: headers['retry-after'], firstByteMs, kept: [], bytes: 0 }
+    },
+    onResponseData(controller, chunk) {
+      if (answer === undefined) return
+      if (answer.bytes < keptBytes) answer.kept.push(chunk.subarray(0, keptBytes - answer.bytes))
+      answer.bytes += chunk.length
+      if (answer.bytes > readBytes) controller.abort(cut)
+    },
+    onResponseEnd() {
+      if (answer !== undefined) resolve({ result: resultOf(answer), reusable: true })
+    },
+    onResponseError: (_controller, error) => fail(error),
+  })
+  return promise
+}
+
+/** Why an exchange of ours is cut off; the timer knows more. */
+const cut = new Error('cut off')
+
+/** The status alone decides, even when the rest of the answer never comes. */
+function resultOf({ status, retryAfter, firstByteMs, kept }: Answer): Exchanged['result'] {
+  const isAccepted = status >= 200 && status < 300
+  return {
+    outcome: isAccepted ? 'delivered' : 'refused',
+    status,
+    retryAfterS: parseRetryAfter(
+      Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
+      new Date(),
+    ),
+    answer: Buffer.concat(kept),
+    ...(isAccepted ? {} : { error: `http_${status}` }),
+    firstByteMs,
   }
-  return { answer: Buffer.concat(kept), whole }
 }
 
 function failureOf(error: unknown, timer: Timer): Omit<PostEnd, 'totalMs'> {

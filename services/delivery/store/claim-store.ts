@@ -202,7 +202,8 @@ const claimStatement = sql(
        roomy.url_queues, coalesce(fitting, 0) as fitting, coalesce(taken, 0) as taken, last_place,
        coalesce(fitting < roomy.room and goes_on, false) as blocked,
        coalesce(held_back or goes_on or fitting > roomy.room, roomy.room = 0)
-         or roomy.url_queues <> '{}' or roomy.breaker <> 'closed' as has_more
+         or roomy.url_queues <> '{}' or roomy.breaker <> 'closed' and offer.endpoint_id is not null
+         as has_more
      from roomy
        left join offer on offer.endpoint_id = roomy.endpoint_id
        left join share on share.endpoint_id = roomy.endpoint_id

@@ -1,4 +1,5 @@
 // Statements that record the outcome of attempts. The verdict is decided by the caller.
+import { type ArrayType, arrayParameter } from '#platform/db/arrays.ts'
 import { byKey } from '#platform/db/by-key.ts'
 import { type Database, type Queryable, sql } from '#platform/db/db.ts'
 import { asyncCommit } from '#platform/events/outbox.ts'
@@ -142,34 +143,47 @@ async function markGone(tx: Queryable, gone: Completion[]): Promise<void> {
 
 function columns(batch: Completion[]): unknown[] {
   const waiting = waitingLanes(batch)
-  const ifPending = <T>(of: (claimed: Claimed) => T) =>
-    batch.map(({ claimed, verdict }) => (verdict.state === 'pending' ? of(claimed) : null))
+  const column = (type: ArrayType, value: (completion: Completion) => unknown) =>
+    arrayParameter(type, batch.map(value))
+  const ifPending = (type: ArrayType, value: (claimed: Claimed) => unknown) =>
+    column(type, ({ claimed, verdict }) =>
+      verdict.state === 'pending' ? value(claimed) : undefined,
+    )
   return [
-    batch.map(({ claimed }) => claimed.deliveryId),
-    batch.map(({ claimed }) => claimed.endpointId),
-    batch.map(({ claimed }) => claimed.number),
-    batch.map(({ claimed }) => claimed.startedAt),
-    batch.map(({ claimed }) => claimed.leaseToken),
-    batch.map(({ end }) => end.outcome),
-    batch.map(({ end }) => end.status ?? null),
-    batch.map(({ end }) => end.resolveMs ?? null),
-    batch.map(({ end }) => end.connectMs ?? null),
-    batch.map(({ end }) => end.firstByteMs ?? null),
-    batch.map(({ end }) => end.totalMs),
-    batch.map(({ end }) => end.peerAddress ?? null),
-    batch.map(({ end }) => end.error ?? null),
-    batch.map(({ end }) => end.retryAfterS ?? null),
-    batch.map(({ end }) => end.answer ?? null),
-    batch.map(({ verdict }) => verdict.state),
-    batch.map(({ verdict }) => verdict.delayMs ?? null),
-    batch.map(({ claimed }) => claimed.round),
-    ifPending(({ projectId }) => projectId),
-    ifPending(({ subjectId }) => subjectId),
-    ifPending(({ url }) => urlDigest(url)),
-    waiting.map(({ endpointId }) => endpointId),
-    waiting.map(({ delayMs }) => delayMs),
-    waiting.map(({ retried: [url, another] }) =>
-      url === undefined || another !== undefined ? null : urlKey(url),
+    column('uuid', ({ claimed }) => claimed.deliveryId),
+    column('uuid', ({ claimed }) => claimed.endpointId),
+    column('integer', ({ claimed }) => claimed.number),
+    column('timestamptz', ({ claimed }) => claimed.startedAt),
+    column('uuid', ({ claimed }) => claimed.leaseToken),
+    column('text', ({ end }) => end.outcome),
+    column('smallint', ({ end }) => end.status),
+    column('integer', ({ end }) => end.resolveMs),
+    column('integer', ({ end }) => end.connectMs),
+    column('integer', ({ end }) => end.firstByteMs),
+    column('integer', ({ end }) => end.totalMs),
+    column('text', ({ end }) => end.peerAddress),
+    column('text', ({ end }) => end.error),
+    column('integer', ({ end }) => end.retryAfterS),
+    column('bytea', ({ end }) => end.answer),
+    column('text', ({ verdict }) => verdict.state),
+    column('integer', ({ verdict }) => verdict.delayMs),
+    column('integer', ({ claimed }) => claimed.round),
+    ifPending('uuid', ({ projectId }) => projectId),
+    ifPending('text', ({ subjectId }) => subjectId),
+    ifPending('bytea', ({ url }) => urlDigest(url)),
+    arrayParameter(
+      'uuid',
+      waiting.map(({ endpointId }) => endpointId),
+    ),
+    arrayParameter(
+      'integer',
+      waiting.map(({ delayMs }) => delayMs),
+    ),
+    arrayParameter(
+      'bytea',
+      waiting.map(({ retried: [url, another] }) =>
+        url === undefined || another !== undefined ? undefined : urlKey(url),
+      ),
     ),
   ]
 }

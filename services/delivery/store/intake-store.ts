@@ -1,4 +1,5 @@
 // Statements that store the pushes of new events, those that are sent at once already under their lease.
+import { type ArrayType, arrayParameter } from '#platform/db/arrays.ts'
 import { type Database, type Queryable, sql } from '#platform/db/db.ts'
 import type { DeliveryKind } from '../domain/delivery.ts'
 import { urlDigest, urlKey } from '../domain/url-key.ts'
@@ -147,24 +148,26 @@ export async function storeEvents(db: Database, intake: Intake): Promise<Stored>
 }
 
 function columns({ eventIds, pushes, direct, leaseToken, leaseS }: Intake): unknown[] {
+  const column = (type: ArrayType, value: (push: NewDelivery) => unknown) =>
+    arrayParameter(type, pushes.map(value))
   return [
-    eventIds,
-    pushes.map(({ deliveryId }) => deliveryId),
-    pushes.map(({ projectId }) => projectId),
-    pushes.map(({ endpointId }) => endpointId),
-    pushes.map(({ eventId }) => eventId),
-    pushes.map(({ kind }) => kind),
-    pushes.map(({ subjectId }) => subjectId),
-    pushes.map(({ url }) => url),
-    pushes.map(({ url }) => urlDigest(url)),
-    pushes.map(({ body }) => body),
-    pushes.map(({ occurredAt }) => occurredAt),
-    pushes.map(({ traceparent }) => traceparent ?? null),
+    arrayParameter('uuid', eventIds),
+    column('uuid', ({ deliveryId }) => deliveryId),
+    column('uuid', ({ projectId }) => projectId),
+    column('uuid', ({ endpointId }) => endpointId),
+    column('uuid', ({ eventId }) => eventId),
+    column('text', ({ kind }) => kind),
+    column('text', ({ subjectId }) => subjectId),
+    column('text', ({ url }) => url),
+    column('bytea', ({ url }) => urlDigest(url)),
+    column('bytea', ({ body }) => body),
+    column('timestamptz', ({ occurredAt }) => occurredAt),
+    column('text', ({ traceparent }) => traceparent),
     leaseToken,
     leaseS,
-    pushes.map(({ deliveryId }) => direct.has(deliveryId)),
-    pushes.map(({ merchantId }) => merchantId ?? null),
-    pushes.map(({ eventType }) => eventType ?? null),
+    column('boolean', ({ deliveryId }) => direct.has(deliveryId)),
+    column('uuid', ({ merchantId }) => merchantId),
+    column('text', ({ eventType }) => eventType),
   ]
 }
 

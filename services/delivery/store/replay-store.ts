@@ -6,7 +6,7 @@ import type { DeliveryKind, DeliveryState } from '../domain/delivery.ts'
 import { beginRound } from './operate-store.ts'
 
 /** Where a job stands. */
-export type ReplayState = 'running' | 'done' | 'cancelled'
+export type ReplayState = 'running' | 'paused' | 'done' | 'cancelled'
 
 /** A job as it is stored. */
 export interface ReplayJob {
@@ -60,6 +60,7 @@ const byKeyStatement = sql(
 )
 
 const firstTime = new Date(0)
+const firstId = '00000000-0000-0000-0000-000000000000'
 
 /** Creates a job, or returns the one that the same key has made. */
 export function createReplayJob(db: Database, job: NewReplayJob): Promise<ReplayJob> {
@@ -101,7 +102,7 @@ export function findReplayJob(
 const cancelStatement = sql(
   'replay_job_cancel',
   `update replay_job set state = 'cancelled', ended_at = clock_now()
-   where project_id = $1 and job_id = $2 and state = 'running'`,
+   where project_id = $1 and job_id = $2 and state in ('running', 'paused')`,
 )
 
 /** Stops a job after the step that is under way; locks it. One that has ended stays as it is. */
@@ -111,6 +112,54 @@ export async function cancelReplayJob(
   jobId: string,
 ): Promise<void> {
   await db.run(cancelStatement, [projectId, jobId])
+}
+
+const pauseStatement = sql(
+  'replay_job_pause',
+  `update replay_job set state = 'paused' where project_id = $1 and job_id = $2 and state = 'running'`,
+)
+
+/** Keeps a running job from further steps; locks it. Another one stays as it is. */
+export async function pauseReplayJob(
+  db: Queryable,
+  projectId: string,
+  jobId: string,
+): Promise<void> {
+  await db.run(pauseStatement, [projectId, jobId])
+}
+
+const resumeStatement = sql(
+  'replay_job_resume',
+  `update replay_job set state = 'running', next_step_at = clock_now()
+   where project_id = $1 and job_id = $2 and state = 'paused'`,
+)
+
+/** Lets a paused job go on from where it is; locks it. Another one stays as it is. */
+export async function resumeReplayJob(
+  db: Queryable,
+  projectId: string,
+  jobId: string,
+): Promise<void> {
+  await db.run(resumeStatement, [projectId, jobId])
+}
+
+const listStatement = sql(
+  'replay_job_list',
+  `select ${shown} from replay_job
+   where project_id = $1 and (created_at, job_id) < ($2, $3)
+   order by created_at desc, job_id desc
+   limit $4`,
+)
+
+/** A project's jobs, the newest first, those from before `before`. Locks nothing. */
+export function listReplayJobs(
+  db: Queryable,
+  projectId: string,
+  before: { time: Date; id: string } | undefined,
+  limit: number,
+): Promise<ReplayJob[]> {
+  const { time, id } = before ?? { time: 'infinity', id: firstId }
+  return db.rows(listStatement, [projectId, time, id, limit])
 }
 
 const lockStatement = sql(
@@ -168,8 +217,6 @@ interface Place {
   createdAt: Date
   deliveryId: string
 }
-
-const firstId = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Does the next step of one job that is due: makes some deliveries due and moves the cursor, both or neither.

@@ -35,7 +35,7 @@ export interface Completer {
 }
 
 const batchRows = 256
-/** Nothing waits for a record, except a lane with a backlog, which is claimed from again after it. */
+/** How long completions are gathered. Only the next claim of a lane with a backlog waits for them, and cuts this short. */
 const gatherMs = 20
 const retryMs = 500
 const maxRefusals = 2
@@ -49,7 +49,7 @@ export function createCompleter(options: CompleterOptions): Completer {
   let batchSize = 0
 
   async function drain(): Promise<void> {
-    // So that answers that come together are recorded together.
+    // So that responses that arrive together are recorded together.
     await urgent.pause(gatherMs)
     while (queue.length > 0 && !stopping.signal.aborted) {
       const { batch, rest } = splitBatch(queue)
@@ -57,6 +57,7 @@ export function createCompleter(options: CompleterOptions): Completer {
       batchSize = batch.length
       await record(options, batch, stopping.signal)
       batchSize = 0
+      options.onRecorded(batch.some(({ makesReady }) => makesReady === true))
     }
     recording = undefined
   }
@@ -97,7 +98,7 @@ function splitBatch(queue: Completion[]): { batch: Completion[]; rest: Completio
   return { batch, rest }
 }
 
-/** A database that is away is waited for. One that refuses the batch twice has it piece by piece. */
+/** Retries while the database is unavailable. If it refuses the batch twice, records each attempt alone. */
 async function record(
   options: CompleterOptions,
   batch: Completion[],
@@ -107,7 +108,6 @@ async function record(
     try {
       const completed = await complete(options.db, batch)
       note(options, batch, completed)
-      options.onRecorded(batch.some(({ makesReady }) => makesReady === true))
       return
     } catch (error) {
       options.log.warn({ count: batch.length, err: error }, 'attempts not recorded, trying again')

@@ -1,4 +1,4 @@
-// Posts leased deliveries as their lanes have slots, learns from the outcome and has it recorded.
+// Posts leased deliveries when their lanes have free slots, and passes the outcomes on to lanes and completer.
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { endPushSpan, pushSpan } from '#platform/telemetry/spans.ts'
@@ -24,11 +24,11 @@ export interface DispatcherOptions {
   /** Pauses after failures; one more failure exhausts. */
   scheduleS: readonly number[]
   breaker: BreakerTerms
-  /** Time of one attempt in all: a lease is twice that and 10 s, at least a minute. */
+  /** Time-out of a whole attempt. A lease lasts twice that and 10 s, at least a minute. */
   timeoutMs: number
   /** Maximum POSTs in flight to one hostname, over all projects. */
   hostLimit: number
-  /** The clock by which lanes learn, in milliseconds. */
+  /** The clock of the lanes, in milliseconds. */
   nowMs: () => number
   /** Draws the jitter; Math.random when unset. */
   random?: () => number
@@ -47,35 +47,36 @@ export interface Dispatcher {
   accept(leased: readonly Claimed[]): void
   /** Deliveries that are leased and not yet recorded. */
   inFlight(): number
-  /** Resolves when the condition holds after something was recorded, or when the time is over. */
-  untilFree(isFree: () => boolean, withinMs: number): Promise<void>
+  /** Resolves when the condition holds, when nothing was recorded for `stalledMs`, or after half a second. */
+  untilFree(isFree: () => boolean, stalledMs: number): Promise<void>
   isStopping(): boolean
   /** Takes no more fresh pushes from now on. */
   stop(): void
   /** Puts back what was not posted, drains the POSTs in flight and records them. */
   close(): Promise<void>
-  /** Drops everything where it is. */
+  /** Stops at once and records nothing more, as a crash would. For tests. */
   abandon(): void
 }
 
-/** One attempt takes 15 s; what has not ended by then never will. */
+/** Longer than the time-out of an attempt (15 s), so a POST that has not ended by then is aborted. */
 const finishWithinMs = 16_000
 const recordWithinMs = 5_000
 const storeLanesMs = 1_000
+const maxWaitMs = 500
 const sweepMs = 500
-/** A retry that is due sooner is not found by the polls of the worker in time. */
+/** Pause between the polls of the worker. A retry that is due sooner needs a timer of its own. */
 const pollMs = 1_000
 
 /** Starts with nothing in flight. */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { nowMs } = options
   let isStopping = false
-  let onFreed: (() => void) | undefined
+  const freed = createFreed()
   const lanes = createLanes({ ...options, instances: options.leases.instances })
   const completer = createCompleter({
     ...options,
     onRecorded(makesReady) {
-      onFreed?.()
+      freed.notify()
       if (makesReady) options.onDue()
     },
   })
@@ -86,7 +87,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     posts: new Set(),
     cutting: new AbortController(),
     abandoned: false,
-    storing: createTimer(() => lanes.store()),
+    storing: createTimer(() => storeNow(dispatching)),
     sweeping: createTimer(() => sweep(dispatching)),
     dueAgain: createTimer(async () => options.onDue()),
   }
@@ -95,17 +96,11 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     nowMs,
     accept: (leased) => accept(dispatching, leased),
     inFlight: () => dispatching.posts.size + lanes.queued() + completer.waiting(),
-    async untilFree(isFree, withinMs) {
-      if (isFree()) return
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, withinMs)
-        onFreed = () => {
-          if (!isFree()) return
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-      onFreed = undefined
+    async untilFree(isFree, stalledMs) {
+      const untilMs = performance.now() + maxWaitMs
+      while (!isFree() && performance.now() < untilMs) {
+        if (!(await freed.next(stalledMs))) return
+      }
     },
     isStopping: () => isStopping,
     stop() {
@@ -170,12 +165,18 @@ async function deliver(dispatching: Dispatching, claimed: Claimed): Promise<void
   startNext(dispatching, claimed.hostname)
 }
 
-/** A breaker that opened is stored at once, and what waited for its slots goes back to the table. */
+/** Stores a breaker that opened at once, and puts the deliveries that wait for its slots back into the table. */
 function storeSoon({ lanes, storing, sweeping }: Dispatching): void {
   const changed = lanes.changed()
   if (changed === undefined) return
   storing.start(changed === 'breaker' ? 0 : storeLanesMs)
   if (changed === 'breaker' && lanes.queued() > 0) sweeping.start(0)
+}
+
+/** Tries until it succeeds: while the table has an open breaker as closed, claims take pushes that cannot be posted. */
+async function storeNow(dispatching: Dispatching): Promise<void> {
+  const isStored = await dispatching.lanes.store()
+  if (!isStored && !dispatching.abandoned) dispatching.storing.start(storeLanesMs)
 }
 
 async function sweep(dispatching: Dispatching): Promise<void> {
@@ -201,12 +202,32 @@ async function close(dispatching: Dispatching): Promise<void> {
   while (posts.size > 0) await Promise.all(posts)
   clearTimeout(cut)
   await completer.close(recordWithinMs)
-  stopTimers(dispatching)
   if (!dispatching.abandoned) await lanes.store()
+  stopTimers(dispatching)
 }
 
 function stopTimers({ storing, sweeping, dueAgain }: Dispatching): void {
   for (const timer of [storing, sweeping, dueAgain]) timer.stop()
+}
+
+/** A signal for several waiters: slots became free. */
+function createFreed() {
+  const waiting = new Set<(isFreed: boolean) => void>()
+  return {
+    notify() {
+      for (const resolve of waiting) resolve(true)
+    },
+    /** False when the time is over. */
+    async next(withinMs: number): Promise<boolean> {
+      const { promise, resolve } = Promise.withResolvers<boolean>()
+      const timer = setTimeout(resolve, withinMs, false)
+      waiting.add(resolve)
+      const isFreed = await promise
+      waiting.delete(resolve)
+      clearTimeout(timer)
+      return isFreed
+    },
+  }
 }
 
 /** Runs once after it was started; an earlier time replaces a later one. */

@@ -1,4 +1,4 @@
-// The hostnames of which this process has deliveries leased, over all projects and lanes, and how many POSTs each has in flight.
+// Counts leased deliveries and POSTs in flight by hostname, over all projects and lanes.
 
 /** What the hosts need. */
 export interface HostsOptions {
@@ -6,7 +6,7 @@ export interface HostsOptions {
   hostLimit: number
   /** Leased deliveries of one hostname that may wait in memory while its POSTs end. */
   maxQueued: number
-  /** A hostname of which no POST has ended for so long gets no more of those. */
+  /** After this time without the end of a POST a hostname counts as stalled, and no deliveries wait in memory for it. */
   stillMs: number
   /** The clock, in milliseconds. */
   nowMs: () => number
@@ -40,7 +40,7 @@ interface Host {
   waiting: Set<string>
 }
 
-/** At first none is known. One of which nothing is leased any more is forgotten. */
+/** Starts with none. A hostname is forgotten when none of its deliveries is leased. */
 export function createHosts({ hostLimit, maxQueued, stillMs, nowMs }: HostsOptions): Hosts {
   const hosts = new Map<string, Host>()
   const hostOf = (hostname: string): Host => {

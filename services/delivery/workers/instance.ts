@@ -1,4 +1,4 @@
-// Gives the worker's claims leases that name this instance, and releases leases that have no owner any more.
+// Issues lease tokens that name this instance, and releases the leases of instances that have ended.
 import { randomUUID } from 'node:crypto'
 import type { Database, Session } from '#platform/db/db.ts'
 import { startLoop } from '#platform/process/loop.ts'
@@ -16,7 +16,7 @@ export interface InstanceOptions {
   onDue: () => void
 }
 
-/** Where claims get their leases from. */
+/** Issues the lease tokens of claims. */
 export interface LeaseOwner {
   /** Resolves when no registration is under way. A claim before that would have a lease without an owner. */
   settled(): Promise<void>
@@ -41,9 +41,9 @@ const reconnectMs = 250
  * connection, as all do when PostgreSQL starts again, registers within that time and its pushes go on.
  */
 const checksBeforeRelease = 3
-/** A server that answered so many releases has ended the statement of a claim that got no answer. */
+/** After this many releases that the server answered, it has ended the statement of a claim without a response. */
 const releasesPerClaim = 10
-/** Claims that were sent before the database went silent come first; those that follow cannot connect. */
+/** Maximum of abandoned claims in memory. The first ones matter: later claims could not connect to a silent database. */
 const maxAbandoned = 1_000
 const rowsPerRelease = 500
 
@@ -105,11 +105,11 @@ export function startInstance({ db, log, onDue }: InstanceOptions): Instance {
   }
 }
 
-/** Counts for each instance the checks in a row that have missed it. */
+/** Counts for each instance the consecutive checks that did not find it. */
 function createMissedChecks() {
   let counts = new Map<string, number>()
   return {
-    /** Takes what a check has missed; returns the instances that count as gone. */
+    /** Adds the result of a check; returns the instances that count as dead. */
     add(missing: string[]): string[] {
       counts = new Map(missing.map((id) => [id, (counts.get(id) ?? 0) + 1]))
       return missing.filter((id) => (counts.get(id) ?? 0) >= checksBeforeRelease)
@@ -120,7 +120,7 @@ function createMissedChecks() {
   }
 }
 
-/** Claims that got no answer. The server may execute one later: a freeze of the database outlasts every time limit. */
+/** Claims without a response. The server may execute one later: a frozen database can outlast every time-out. */
 function createAbandonedClaims(db: Database) {
   /** Releases that are left, by token. */
   const left = new Map<string, number>()

@@ -1,4 +1,4 @@
-// Takes events in: stores their pushes, and has those posted at once whose lanes have free slots.
+// Consumes events: stores their pushes, and posts those directly whose lanes have free slots.
 import type { Event } from '#gen/payweave/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { deliveriesOf } from '../operations/event-intake.ts'
@@ -9,8 +9,8 @@ import type { DeliveryWorker } from './worker.ts'
 export type TakeIn = (events: Event[]) => Promise<Set<string>>
 
 /**
- * Makes the intake of one worker. It throws an UnprocessableEvent for an event that can never be read, before it stores
- * anything, and rejects as a Database does.
+ * Makes the intake of one worker. For an event that can never be read it throws an UnprocessableEvent before it stores anything.
+ * It rejects as a Database does.
  */
 export function createIntake(db: Database, worker: Pick<DeliveryWorker, 'reserve'>): TakeIn {
   return async (events) => {

@@ -1,5 +1,5 @@
-// The lanes that this process knows: what it has in flight in each, what waits for a slot, and what their attempts have taught.
-// Nothing here reads or locks a row; the stored state is written once a second.
+// The lanes that this process knows: deliveries in flight, deliveries that wait for a slot, and limit and breaker, all in memory.
+// Nothing here reads or locks a row; changed lanes are stored once a second.
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Claimed } from '../domain/delivery.ts'
@@ -43,13 +43,13 @@ export interface Lanes {
   enqueue(claimed: Claimed): void
   /** Takes from the queues of a host's lanes what may be posted now. */
   next(hostname: string): Claimed[]
-  /** Learns from an attempt and frees its slot. True: half of what it was filled with has ended, and a claim should fill it again. */
+  /** Updates limit and breaker by an attempt, and frees its slot. True: half of a lane with a backlog is free, so claim again. */
   end(claimed: Claimed, attempt: Omit<LaneAttempt, 'url'>): boolean
-  /** Learns what a claim has found stored. */
+  /** Takes over the stored state of the lanes that a claim has looked at. */
   lookedAt(lanes: readonly LookedAtLane[], claimStartedMs: number): void
   /**
-   * Notes that pushes of these lanes wait in the table. Returns the lanes that have to be made ready there; from the others this
-   * process claims anyway.
+   * Records that pushes of these lanes wait in the table. Returns the lanes that have to be made ready there: from the others
+   * this process claims without that, because it knows of their backlog.
    */
   overflow(endpointIds: Iterable<string>): Set<string>
   /** Whether a claim could take pushes of a known backlog. */
@@ -66,9 +66,9 @@ export interface Lanes {
   fullHosts(): number
   /** Leased deliveries that wait for a slot. */
   queued(): number
-  /** Stores what was learned since the last call; what cannot be stored is kept for the next one. */
-  store(): Promise<void>
-  /** What there is to store. */
+  /** Stores changed lanes, after earlier calls have ended. False: the database refused, and the next call tries them again. */
+  store(): Promise<boolean>
+  /** The most urgent change that is not stored. */
   changed(): 'breaker' | 'limit' | undefined
 }
 
@@ -77,7 +77,7 @@ interface Entry {
   lane: Lane
   /** Leased deliveries and reservations, in all and by URL. */
   leased: number
-  /** How many there were after the last one was taken. */
+  /** `leased` right after the last claim. */
   filledTo: number
   leasedTo: Map<string, number>
   /** POSTs in flight, in all and by URL. */
@@ -97,12 +97,12 @@ interface Entry {
   usedMs: number
 }
 
-/** Deliveries may wait in memory for a slot as long as this, by the past speed of their lane. */
+/** Maximum queue of a lane in memory, as a time: as many deliveries as the lane posts in it, by its average so far. */
 const queueForMs = 250
 const maxQueued = 192
-/** Those that have waited longer go back to the table. */
+/** Deliveries that have waited for longer go back to the table. */
 const staleMs = 2_000
-/** A lane that was not used for so long is forgotten: others may have changed what is stored. */
+/** A lane that was not used for this time is forgotten: other processes may have changed its stored state. */
 const rememberMs = 600_000
 const maxLanes = 10_000
 const averageWeight = 0.1
@@ -117,6 +117,8 @@ export function createLanes(options: LanesOptions): Lanes {
     changed: new Map(),
     hosts: createHosts({ hostLimit: options.hostLimit, maxQueued, stillMs: queueForMs, nowMs }),
     queued: 0,
+    hasChangedBreaker: false,
+    stored: Promise.resolve(true),
   }
   return {
     reserve: (push) => reserve(state, push),
@@ -152,21 +154,23 @@ export function createLanes(options: LanesOptions): Lanes {
     roomByHost: state.hosts.rooms,
     fullHosts: state.hosts.full,
     queued: () => state.queued,
-    changed() {
-      if (state.changed.size === 0) return undefined
-      return [...state.changed.values()].some((one) => one.breakerChanged) ? 'breaker' : 'limit'
-    },
-    store: () => store(state),
+    changed: () =>
+      state.changed.size === 0 ? undefined : state.hasChangedBreaker ? 'breaker' : 'limit',
+    // An older state of a lane must not overwrite a newer one, nor a breaker be opened for longer.
+    store: () => (state.stored = state.stored.then(() => store(state))),
   }
 }
 
 interface State extends LanesOptions {
   nowMs: () => number
   entries: Map<string, Entry>
-  /** Entries that have changed since they were stored. */
+  /** Entries that have changed since they were stored, and whether a breaker has. */
   changed: Map<string, Entry>
+  hasChangedBreaker: boolean
   hosts: Hosts
   queued: number
+  /** The last call of `store`. */
+  stored: Promise<boolean>
 }
 
 function reserve(state: State, push: Push): boolean {
@@ -205,7 +209,7 @@ function slotsOf({ instances }: State, { lane }: Entry): number {
 function roomOf(state: State, entry: Entry): number {
   const slots = slotsOf(state, entry)
   if (entry.lane.breaker !== 'closed' || entry.tookMs === undefined) return slots
-  // None of its POSTs has ended for a while: what waited would wait for long.
+  // None of its POSTs has ended lately, so deliveries in the queue would wait for long.
   if (entry.posting > 0 && state.nowMs() - entry.movedMs > queueForMs) return slots
   const queueRoom = Math.floor((slots * queueForMs) / Math.max(1, entry.tookMs))
   return slots + Math.min(maxQueued, queueRoom)
@@ -237,7 +241,7 @@ function isAtRest({ changed }: State, endpointId: string, { leased, backlogMs }:
   return leased === 0 && backlogMs === undefined && !changed.has(endpointId)
 }
 
-/** A host that is full serves its lanes in turn. */
+/** Takes from the lanes of a host in turn (round-robin), until the host is full. */
 function next(state: State, hostname: string): Claimed[] {
   const waiting = state.hosts.waiting(hostname)
   const starting: Claimed[] = []
@@ -283,6 +287,7 @@ function end(state: State, claimed: Claimed, attempt: Omit<LaneAttempt, 'url'>):
   if (entry.lane.breaker !== before.breaker) {
     entry.breakerChanged = true
     entry.breakerMs = attempt.endedMs
+    state.hasChangedBreaker = true
   }
   entry.usedMs = attempt.endedMs
   entry.movedMs = attempt.endedMs
@@ -293,15 +298,15 @@ function end(state: State, claimed: Claimed, attempt: Omit<LaneAttempt, 'url'>):
   }
   if (entry.lane !== before) state.changed.set(endpointId, entry)
   if (entry.backlogMs === undefined) return false
-  // Once on the way down: one claim follows, and not one for each of these attempts.
+  // True at one value only, so that one claim follows and not one for each attempt.
   return entry.leased === 0 || entry.leased === Math.floor(entry.filledTo / 2)
 }
 
 function lookedAt(state: State, found: LookedAtLane, claimStartedMs: number): void {
   const entry = entryOf(state, found.endpointId)
   const isNew = entry.usedMs === Number.NEGATIVE_INFINITY
-  const isNews = entry.lane.breaker !== found.breaker && entry.breakerMs < claimStartedMs
-  if (isNew || (isNews && !entry.breakerChanged)) entry.lane = laneOf(found, state.nowMs())
+  const hasChanged = entry.lane.breaker !== found.breaker && entry.breakerMs < claimStartedMs
+  if (isNew || (hasChanged && !entry.breakerChanged)) entry.lane = laneOf(found, state.nowMs())
   entry.usedMs = state.nowMs()
   if (found.hasMore) entry.backlogMs = state.nowMs()
   else if ((entry.backlogMs ?? 0) <= claimStartedMs) entry.backlogMs = undefined
@@ -327,31 +332,37 @@ function known(state: State): KnownLane[] {
 function takeFrom(
   state: State,
   entry: Entry,
-  goes: (waiting: Entry['queue'][number]) => boolean,
+  shouldLeave: (waiting: Entry['queue'][number]) => boolean,
 ): Claimed[] {
-  const gone = entry.queue.filter(goes)
-  if (gone.length === 0) return []
-  entry.queue = entry.queue.filter((one) => !gone.includes(one))
-  state.queued -= gone.length
-  for (const { claimed } of gone) count(state, claimed, -1)
-  return gone.map(({ claimed }) => claimed)
+  const leaving = entry.queue.filter(shouldLeave)
+  if (leaving.length === 0) return []
+  entry.queue = entry.queue.filter((one) => !leaving.includes(one))
+  state.queued -= leaving.length
+  for (const { claimed } of leaving) count(state, claimed, -1)
+  return leaving.map(({ claimed }) => claimed)
 }
 
-async function store(state: State): Promise<void> {
-  if (state.changed.size === 0) return
+async function store(state: State): Promise<boolean> {
+  if (state.changed.size === 0) return true
   const storing = [...state.changed]
   state.changed.clear()
-  const learned = storing.map(([endpointId, { lane, breakerChanged }]): LearnedLane => {
-    return { endpointId, lane, breakerChanged }
-  })
+  state.hasChangedBreaker = false
+  const learned: LearnedLane[] = storing.map(([endpointId, { lane, breakerChanged }]) => ({
+    endpointId,
+    lane,
+    breakerChanged,
+  }))
   try {
     await storeLanes(state.db, learned, state.nowMs())
     for (const [index, [, entry]] of storing.entries()) {
       if (entry.lane.breaker === learned[index]?.lane.breaker) entry.breakerChanged = false
     }
+    return true
   } catch (error) {
     for (const [id, entry] of storing) state.changed.set(id, entry)
+    state.hasChangedBreaker ||= learned.some(({ breakerChanged }) => breakerChanged)
     state.log.warn({ count: learned.length, err: error }, 'state of lanes not stored')
+    return false
   }
 }
 
@@ -375,16 +386,10 @@ function newEntry(nowMs: number): Entry {
 
 /** A lane as it is stored, with a window of its own. */
 function laneOf(found: LookedAtLane, nowMs: number): Lane {
-  const { answeredMsAgo } = found
-  return {
-    ...newLane(nowMs),
-    limit: found.limit,
-    growth: found.growth,
-    breaker: found.breaker,
-    breakerOpened: found.breakerOpened,
-    connectFailures: found.connectFailures,
-    latest: answeredMsAgo === null ? undefined : { url: '', atMs: nowMs - answeredMsAgo },
-  }
+  const { answeredMsAgo, limit, growth, breaker, breakerOpened, connectFailures } = found
+  const latest = answeredMsAgo === null ? undefined : { url: '', atMs: nowMs - answeredMsAgo }
+  const stored = { limit, growth, breaker, breakerOpened, connectFailures, latest }
+  return { ...newLane(nowMs), ...stored }
 }
 
 function add(counts: Map<string, number>, key: string, change: number): void {

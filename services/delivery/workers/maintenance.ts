@@ -25,7 +25,7 @@ const checkMs = 30_000
 const tidyMs = 3_600_000
 const rowsPerSweep = 500
 const partitionDaysAhead = 3
-/** As long as the longest-kept deliveries, which are shown with their attempts. */
+/** As long as the deliveries that are kept longest, because they are shown with their attempts. */
 const attemptDaysKept = 90
 const apiLogDaysKept = 30
 

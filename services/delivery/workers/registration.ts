@@ -18,9 +18,9 @@ export interface Registration {
   close(): Promise<void>
 }
 
-/** A session that has not answered by then is closed, and another one is opened. */
+/** Time-out of a statement of the session. After it the session is closed and another one is opened. */
 const answerWithinMs = 2_000
-/** A session that was cut off from us may hold the lock for long; after so many refusals we go by another id. */
+/** A disconnected session may hold the lock for long, so after this many refusals the instance takes another id. */
 const refusalsPerId = 8
 
 /** Begins to register. `onLost` is called when a session is lost; the next attempt has begun then. */

@@ -1,4 +1,4 @@
-// Posts leased deliveries and records the outcome: fresh ones that intake leased, and due ones that its loop claims.
+// Runs the dispatcher over two sources of leased deliveries: fresh ones that intake stores, and due ones that its loop claims.
 import { startLoop } from '#platform/process/loop.ts'
 import type { Claimed } from '../domain/delivery.ts'
 import { type Claim, claimDue, nextDueMs } from '../store/claim-store.ts'
@@ -12,7 +12,9 @@ export interface WorkerOptions extends Omit<DispatcherOptions, 'hostLimit' | 'no
   maxInFlight?: number
   /** Maximum POSTs in flight to one hostname, over all projects. */
   hostLimit?: number
-  /** Replaces the clock by which lanes learn, in milliseconds. */
+  /** Maximum wait of fresh pushes for room while no slot becomes free. */
+  stalledMs?: number
+  /** Replaces the clock of the lanes, in milliseconds. */
   nowMs?: () => number
 }
 
@@ -26,13 +28,13 @@ export interface Reservation {
   leaseS: number
   /** Posts what was stored under the lease, and gives up the other slots. By id, the start of the first attempt. */
   begin(startedAt: ReadonlyMap<string, Date>): void
-  /** Nothing was stored, as far as is known: gives up the slots, and releases the leases if they were stored after all. */
+  /** The statement failed: gives up the slots, and releases the leases in case it was executed all the same. */
   abandon(): void
 }
 
 /** A worker that runs. */
 export interface DeliveryWorker {
-  /** Reserves slots for fresh pushes, as far as their lanes have any. Waits up to 50 ms while the worker is full. */
+  /** Reserves slots for fresh pushes, as far as their lanes have any. While slots become free, waits until there are enough. */
   reserve(pushes: readonly NewDelivery[]): Promise<Reservation>
   /** Notifies the worker that something may be due. */
   notify(): void
@@ -47,13 +49,13 @@ export interface DeliveryWorker {
 const defaultMaxInFlight = 512
 const defaultHostLimit = 32
 const endpointsPerClaim = 64
-/** Finds what other processes left. Own work is notified or has its time. */
+/** Maximum pause between claims. It finds what other processes left; own work is notified or has a due time. */
 const maxIdleMs = 1_000
 const claimPauseMs = 50
 const failedClaimPauseMs = 1_000
-/** Between the beginnings of two claims: a burst is claimed together, a single delivery at once. */
+/** Minimum between the starts of two claims: a burst shares a claim, and a single delivery is claimed at once. */
 const claimSpacingMs = 5
-const fullForMs = 50
+const defaultStalledMs = 250
 
 /** Starts the loop. */
 export function startWorker(options: WorkerOptions): DeliveryWorker {
@@ -71,6 +73,7 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
     dispatcher,
     leaseS,
     hostLimit,
+    maxInFlight,
     reserved,
     free: () => maxInFlight - reserved.count - dispatcher.inFlight(),
     notify: () => loop.notify(),
@@ -110,6 +113,7 @@ interface Working {
   dispatcher: Dispatcher
   leaseS: number
   hostLimit: number
+  maxInFlight: number
   /** Slots reserved for pushes that are being stored. */
   reserved: { count: number }
   /** Deliveries that may still be leased. */
@@ -128,8 +132,8 @@ async function round(working: Working): Promise<boolean | number> {
     }
     const { deliveries, lanes } = await claim(working)
     const blocked = lanes.filter(({ isBlocked }) => isBlocked)
-    if (blocked.length > 0 && (await lookBehind(options, blocked))) return true
-    // Perhaps only the number of lanes to look at ended the claim.
+    if (blocked.length > 0 && (await openQueuesBehind(options, blocked))) return true
+    // The claim may have stopped at its limit of lanes.
     if (lanes.length >= endpointsPerClaim) return true
     working.isIdle = deliveries.length === 0
     return claimPauseMs
@@ -166,7 +170,10 @@ async function claim({ options, dispatcher, leaseS, hostLimit, free }: Working):
 async function reserve(working: Working, pushes: readonly NewDelivery[]): Promise<Reservation> {
   const { options, dispatcher, leaseS, reserved } = working
   const { lanes } = dispatcher
-  await dispatcher.untilFree(() => working.free() > 0, fullForMs)
+  // Waits for room, because a push that goes to the table costs a claim, as do the pushes behind it in its lane. The broker has
+  // the events meanwhile.
+  const wanted = Math.min(pushes.length, working.maxInFlight / 2)
+  await dispatcher.untilFree(() => working.free() >= wanted, options.stalledMs ?? defaultStalledMs)
   await options.leases.settled()
   const leaseToken = options.leases.issueToken()
   const direct = new Map<string, NewDelivery>()
@@ -230,8 +237,11 @@ function firstAttempt(push: NewDelivery, startedAt: Date, leaseToken: string): C
   }
 }
 
-/** True when there may be more to claim. After a failure the next claim, a second later, finds the lanes blocked again. */
-async function lookBehind(
+/**
+ * Moves the pushes of a URL that blocks the head of its lane to a queue of that URL, so that the pushes behind them can be claimed.
+ * True when there may be more to claim. After a failure the next claim, a second later, tries again.
+ */
+async function openQueuesBehind(
   { db, log }: WorkerOptions,
   lanes: readonly { endpointId: string }[],
 ): Promise<boolean> {

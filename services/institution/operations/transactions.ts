@@ -116,13 +116,13 @@ async function settled(
   { settings }: Institution,
   find: () => Promise<Transaction | undefined>,
 ): Promise<Shown | undefined> {
-  const deadlineMs = Date.now() + settings.patienceMs
+  const deadlineMs = performance.now() + settings.patienceMs
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
     const known = await find()
     if (known === undefined) return undefined
     const { state } = known
     if (state !== 'claimed') return { ...known, state }
-    if (Date.now() > deadlineMs) {
+    if (performance.now() > deadlineMs) {
       throw new Failure('SERVICE_UNAVAILABLE', 'the transaction is not decided yet')
     }
     await sleep(pauseMs)

@@ -2,38 +2,28 @@
 import { Failure } from '#core/errors/errors.ts'
 import { convertUp } from '#core/money/exchange.ts'
 import { parseDecimal } from '#core/money/money.ts'
+import { ttlCache } from '#platform/rpc/client/ttl-cache.ts'
 import { runDetached } from '#platform/rpc/context.ts'
 import type { Peers } from './peers.ts'
 
 /** Quoted units for one base unit, as decimal text. */
 export type RateOf = (base: string, quoted: string) => Promise<string>
 
-const rememberMs = 10_000
-const maxCached = 1_000
+const rateTtlMs = 10_000
+const maxRates = 1_000
 
-/** Asks the quotes service for a rate, once in ten seconds and pair; limits need no fresher one. */
-export function rateKeeper(
-  quotes: Pick<Peers['quotes'], 'getRate'>,
-  now: () => number = Date.now,
-): RateOf {
-  const remembered = new Map<string, { rate: Promise<string>; untilMs: number }>()
-  return (baseCurrency, quotedCurrency) => {
-    const key = `${baseCurrency} ${quotedCurrency}`
-    const known = remembered.get(key)
-    if (known !== undefined && now() < known.untilMs) return known.rate
-    // Shared by calls, so bound to the deadline and the abort of none of them.
-    const rate = runDetached(async () => {
-      const answer = await quotes.getRate({ baseCurrency, quotedCurrency })
-      return answer.rate
-    })
-    if (remembered.size >= maxCached) remembered.clear()
-    remembered.set(key, { rate, untilMs: now() + rememberMs })
-    // A failure to ask is not remembered.
-    rate.catch(() => {
-      if (remembered.get(key)?.rate === rate) remembered.delete(key)
-    })
-    return rate
-  }
+/** Makes the function that asks the quotes service for rates, and caches each for ten seconds: limits need no fresher one. */
+export function rateKeeper(quotes: Pick<Peers['quotes'], 'getRate'>): RateOf {
+  const rates = ttlCache<string>({
+    ttlMs: () => rateTtlMs,
+    refusedTtlMs: () => 0,
+    maxEntries: maxRates,
+  })
+  return async (baseCurrency, quotedCurrency) =>
+    rates.get(`${baseCurrency} ${quotedCurrency}`, () =>
+      // Callers share this look-up, so it has the deadline and the abort of none of them.
+      runDetached(async () => (await quotes.getRate({ baseCurrency, quotedCurrency })).rate),
+    )
 }
 
 /** An amount as the limits count it: rounded up, so that a limit is exceeded exactly when the exact worth is above it. */

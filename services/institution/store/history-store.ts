@@ -73,7 +73,7 @@ export async function listTransactions(db: Queryable, window: Window): Promise<T
   return rows.map(readRow)
 }
 
-const nowStatement = sql('transaction_now', 'select clock_now() as now')
+const nowStatement = sql('transaction_now', 'select business_now() as now')
 
 /** The time of the database clock. */
 export async function readClock(db: Queryable): Promise<Date> {

@@ -16,7 +16,7 @@ const stored = `movement_id, project_id, institution_id, institution_name, trans
   told_time, outcome, enquiries, is_refused, attempts`
 
 /** What a `Row` is read from, in SQL. */
-export const columns = `${stored}, deadline <= clock_now() as is_late`
+export const columns = `${stored}, deadline <= business_now() as is_late`
 
 /** The columns of a `Row`, in SQL. */
 export const columnNames = `${stored}, is_late`

@@ -23,8 +23,8 @@ const claimStatement = sql(
      lease_token, next_time, claim_time)
    select $1, $2, $3, $4, $5, $6, $7, $8::transaction_type, $9, $10, $11, $12, $13, $14, $15, $16,
      $17, $18, $19, $20, $21, $22, $23::jsonb, $24, $25, $26, $27,
-     date_trunc('milliseconds', clock_now()) + $28::integer * interval '1 second',
-     $29, clock_now() + $30::integer * interval '1 millisecond', clock_now()
+     date_trunc('milliseconds', business_now()) + $28::integer * interval '1 second',
+     $29, clock_now() + $30::integer * interval '1 millisecond', business_now()
    on conflict (project_id, transaction_id, institution_id) do nothing
    returning hold_expire_time`,
 )

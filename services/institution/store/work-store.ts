@@ -48,8 +48,8 @@ const waitStatement = sql(
   `update transaction set lease_token = null, attempts = 0, enquiries = $4,
      told_time = coalesce(told_time, clock_now()),
      next_time = case when outcome is not null then clock_now()
-       else least(clock_now() + $3::integer * interval '1 second', greatest(deadline, clock_now()))
-       end
+       else clock_now() + least($3::integer * interval '1 second',
+         greatest(deadline - business_now(), interval '0')) end
    where movement_id = $1 and lease_token = $2 and state = 'pending'`,
 )
 
@@ -100,10 +100,21 @@ export async function noteQuoteNotified(
   await db.run(quoteNotifiedStatement, [movementId, state])
 }
 
+const bringForwardStatement = sql(
+  'transaction_bring_forward',
+  `update transaction set next_time = next_time - $1 * interval '1 millisecond'
+   where next_time is not null and lease_token is null`,
+)
+
+/** Brings forward what nobody works on: enquiries and deadlines of transfers. Locks those rows until the transaction ends. */
+export async function bringForward(tx: Queryable, byMs: number): Promise<void> {
+  await tx.run(bringForwardStatement, [byMs])
+}
+
 const backlogStatement = sql(
   'transaction_backlog',
   `select states.state::text as state, count(transaction.movement_id)::integer as open,
-     coalesce(extract(epoch from clock_now() - min(transaction.claim_time)), 0)::float8
+     coalesce(extract(epoch from business_now() - min(transaction.claim_time)), 0)::float8
        as "oldestS"
    from unnest(array['claimed', 'pending']::transaction_state[]) as states(state)
      left join transaction on transaction.state = states.state and transaction.next_time is not null

@@ -1,6 +1,6 @@
 // Tests that the subject of an event follows from its consumers, not from its writer.
 import { expect, it } from 'vitest'
-import { created, draftPayment, type NewPayment } from '../domain/new-payment.ts'
+import { draftPayment, type NewPayment, toPayment } from '../domain/new-payment.ts'
 import { begin, type Draft, finish, settle } from '../domain/transition.ts'
 import { creationEvent, transitionEvent } from './events.ts'
 
@@ -49,22 +49,33 @@ function draftOf(urls: Partial<NewPayment['urls']>) {
 const notify = 'https://shop.example/notify'
 const callback = 'https://shop.example/callback'
 
-it.each([
-  ['no URL for pushes', {}, 'pw.payments.event.unaddressed'],
-  ['a notify URL', { notify }, 'pw.payments.event'],
-  ['a callback URL', { callback }, 'pw.payments.event'],
-  ['both', { notify, callback }, 'pw.payments.event'],
-])('the event of a request with %s has its own subject', (_, urls, subject) => {
-  const draft = draftOf(urls)
-  const fact = { kind: 'CREATED' as const, notices: [], callbackSequence: 0 }
-  expect(creationEvent(draft, fact).subject).toBe(subject)
-  expect(transition(() => undefined)).toBe(subject)
-  const moved = transition((made) => settle(made, { kind: 'fee', amountMinor: 1n }))
-  expect(moved).toBe('pw.payments.settled')
+const informed = { notices: [{ kind: 'payment_initiated' as const, index: 0 }] }
+const calledBack = { callbackSequence: 1 }
 
-  function transition(change: (made: Draft) => unknown) {
-    const made = begin(created(draft, now), now)
-    change(made)
-    return transitionEvent(finish(made, 'CANCELLED', 'callback'), undefined)?.subject
-  }
-})
+it.each([
+  ['no URL for pushes', {}, { ...informed, ...calledBack }, 'pw.payments.event.unaddressed'],
+  ['a notify URL and a notice', { notify }, informed, 'pw.payments.event'],
+  ['a notify URL and no notice', { notify }, calledBack, 'pw.payments.event.unaddressed'],
+  ['a callback URL and a callback', { callback }, calledBack, 'pw.payments.event'],
+  ['a callback URL and no callback', { callback }, informed, 'pw.payments.event.unaddressed'],
+  ['both URLs and a callback', { notify, callback }, calledBack, 'pw.payments.event'],
+  ['both URLs and nothing to push', { notify, callback }, {}, 'pw.payments.event.unaddressed'],
+])(
+  'the event of a request with %s has the subject of its consumers',
+  (_, urls, pushes, subject) => {
+    const draft = draftOf(urls)
+    const fact = { kind: 'CREATED' as const, notices: [], callbackSequence: 0, ...pushes }
+    expect(creationEvent(draft, fact).subject).toBe(subject)
+    expect(transition(() => undefined)).toBe(subject)
+    const moved = transition((made) => settle(made, { kind: 'fee', amountMinor: 1n }))
+    expect(moved).toBe('pw.payments.settled')
+
+    function transition(change: (made: Draft) => unknown) {
+      const made = begin(toPayment(draft, now), now)
+      made.notices.push(...fact.notices)
+      change(made)
+      const callback = fact.callbackSequence > 0 ? 'callback' : 'none'
+      return transitionEvent(finish(made, 'CANCELLED', callback), undefined)?.subject
+    }
+  },
+)

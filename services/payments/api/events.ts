@@ -14,8 +14,9 @@ import { settlementMessage } from './settlement-messages.ts'
 const paymentSubject = 'pw.payments.event'
 
 /**
- * Events of requests without a URL for pushes, which no consumer has to confirm. Delivery consumes `pw.payments.*`, and
- * this subject does not match that pattern because it has one more word.
+ * Events that no push follows, which no consumer has to confirm: the request has no URL for what happened, or nothing happened that
+ * clients are informed of (a payer began to pay). Delivery consumes `pw.payments.*`, and this subject does not match that pattern
+ * because it has one more word.
  */
 const unaddressedSubject = 'pw.payments.event.unaddressed'
 
@@ -37,7 +38,11 @@ export function paymentSubjects(consumers: { delivery: SeenClient; ledger: SeenC
 
 /** The event that a payment was made, with the trace and the request id of the current call. */
 export function creationEvent(payment: Payment | DraftPayment, fact: Fact): StoredEvent {
-  return storedEvent(subjectOf(payment, []), paymentEventBytes(payment, fact), currentContext())
+  return storedEvent(
+    subjectOf(payment, fact, []),
+    paymentEventBytes(payment, fact),
+    currentContext(),
+  )
 }
 
 /** The event of a transition, with the trace and the request id of the call that it serves; undefined when it needs none. */
@@ -48,13 +53,23 @@ export function transitionEvent(
   const { payment, fact, settlements, now } = transition
   if (fact === undefined) return undefined
   const moved = settlements.map((one) => settlementMessage(one, payment, now))
-  return storedEvent(subjectOf(payment, settlements), paymentEventBytes(payment, fact, moved), call)
+  return storedEvent(
+    subjectOf(payment, fact, settlements),
+    paymentEventBytes(payment, fact, moved),
+    call,
+  )
 }
 
-/** The subject of an event, which decides who has to confirm it. The URLs of a request never change. */
-function subjectOf({ urls }: Payment | DraftPayment, settlements: Settlement[]): string {
+/** The subject of an event, which decides who has to confirm it. */
+function subjectOf(
+  { urls }: Payment | DraftPayment,
+  { notices, callbackSequence }: Fact,
+  settlements: Settlement[],
+): string {
   if (settlements.length > 0) return settledSubject
-  return urls.notify === '' && urls.callback === '' ? unaddressedSubject : paymentSubject
+  const isPushed =
+    (urls.notify !== '' && notices.length > 0) || (urls.callback !== '' && callbackSequence > 0)
+  return isPushed ? paymentSubject : unaddressedSubject
 }
 
 /** An event whose row has been committed, in the form that the publisher takes. */

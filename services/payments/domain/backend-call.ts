@@ -1,4 +1,4 @@
-// The calls that a payment owes to the back end; each has a row in `task` until it was made.
+// The calls to the back end that follow from a payment. Each has a row in `task` until the back end has accepted it.
 import type { PaymentChannel, PaymentMethod, PaymentState } from '#core/payment/words.ts'
 import { chargeMinor, type Payer, type Payment } from './payment.ts'
 import type { Transition } from './transition.ts'
@@ -22,7 +22,7 @@ export type BackendCall = {
   subjectId: string
   /** The connector that it goes to; null for the default connector. */
   connector: string | null
-  /** This one among them. */
+  /** Attempts so far, this one included. */
   attempts: number
   /** Attempts that certainly reached no connector. */
   unsentAttempts: number
@@ -72,8 +72,8 @@ function chargeOf({ projectId, currency, businessName }: Payment, payer: Payer):
 export function callsOf({ payment, tasks, refunds }: Transition): BackendCall[] {
   const { projectId, currency } = payment
   // A refund and a withdrawal go to the connector that has the charge.
-  const connectorOf = (wanted: string) =>
-    payment.payers.find(({ payerId }) => payerId === wanted)?.connector ?? null
+  const connectorOf = (id: string) =>
+    payment.payers.find(({ payerId }) => payerId === id)?.connector ?? null
   return tasks.map(({ subjectId, kind, reason }): BackendCall => {
     const common = { subjectId, ...firstAttempt }
     if (kind === 'withdraw' && reason !== undefined) {
@@ -83,7 +83,8 @@ export function callsOf({ payment, tasks, refunds }: Transition): BackendCall[] 
       const refund = refunds.find(({ refundId }) => refundId === subjectId)
       if (refund !== undefined) {
         const connector = connectorOf(refund.payerId)
-        return { ...common, kind, connector, currency, ...amountOf(refund) }
+        const { payerId, amountMinor } = refund
+        return { ...common, kind, connector, currency, payerId, amountMinor }
       }
     }
     if (kind === 'payout') {
@@ -95,8 +96,4 @@ export function callsOf({ payment, tasks, refunds }: Transition): BackendCall[] 
     }
     throw new Error(`a task ${kind} has no content`)
   })
-}
-
-function amountOf({ payerId, amountMinor }: { payerId: string; amountMinor: bigint }) {
-  return { payerId, amountMinor }
 }

@@ -21,7 +21,7 @@ import {
   touchPayer,
 } from './transition.ts'
 
-/** What became of an attempt. `unknown`: the back end never heard of it and will refuse it for ever. */
+/** Outcome of an attempt. `unknown`: the back end does not have the attempt, and will refuse it if it arrives later. */
 export type AttemptOutcome = 'processing' | 'paid' | 'refused' | 'unknown'
 
 /** The outcome of one attempt of one payer. */
@@ -35,7 +35,7 @@ export type ChargeReport = {
   earlier: AttemptOutcome[]
 }
 
-/** What a report changes; undefined when nothing. Each report must be given once. */
+/** The transition of a report; undefined when it changes nothing. The caller passes each report once. */
 export function applyReport(
   payment: Payment,
   report: ChargeReport,
@@ -44,7 +44,7 @@ export function applyReport(
   const draft = begin(payment, now)
   const payer = payerOf(draft, report.payerId)
   if (report.outcome === 'paid') return receiveMoney(draft, payer, report)
-  // An attempt that has ended takes no other outcome, except that money counts whenever it comes.
+  // An attempt that has ended keeps its outcome. Only `paid` counts at any time, because money has moved.
   if (report.earlier.includes('paid') || report.earlier.includes('refused')) return undefined
   if (report.outcome === 'processing') return startPaying(draft, payer, report.attemptId)
   return endAttempt(draft, payer, report)
@@ -97,7 +97,7 @@ function completePayment(draft: Draft): Transition {
   for (const payee of draft.payment.payees) {
     payee.releaseTime = new Date(draft.now.getTime() + payee.delayDays * 86_400_000)
     noticePayee(draft, 'payout_scheduled', payee)
-    // One of which fees took all is released by the worker: it is completed at once, in an event of its own.
+    // A payout of zero (fees took all) is scheduled for the payout worker, which completes it with an event of its own.
     if (payee.delayDays === 0 && payee.netMinor > 0n) sendPayout(draft, payee)
     else movePayout(draft, payee, 'schedule')
   }
@@ -111,7 +111,7 @@ function refundAfterEnd(draft: Draft, payer: Payer): Transition {
   return finish(draft, 'LATE_MONEY', 'callback')
 }
 
-/** The payer's share has ended: the money waits in suspense for its way back. A failed share stays failed. */
+/** The payer's share had ended: the money is received in suspense and refunded. A failed share stays failed. */
 function refundLateReceipt(draft: Draft, payer: Payer, report: ChargeReport): Transition {
   receive(draft, payer, 'late_receipt', report.attemptId)
   if (payer.receiptId === undefined) throw new Error('a receipt has no id')
@@ -121,7 +121,7 @@ function refundLateReceipt(draft: Draft, payer: Payer, report: ChargeReport): Tr
   return finish(draft, 'LATE_MONEY', 'callback')
 }
 
-/** Money that comes a second time goes back; the share stays what it is. */
+/** A payer paid twice: the second receipt is refunded, and the state of the share does not change. */
 function refundDuplicateReceipt(
   draft: Draft,
   payer: Payer,
@@ -162,16 +162,19 @@ function endWithRequest(draft: Draft, payer: Payer): Transition {
   return finish(draft, 'FAILED', 'none')
 }
 
-/** Methods that a back end cannot distinguish: it sees a card, or a wallet. */
-const sameMeans: readonly (readonly PaymentMethod[])[] = [
+/** Methods that a back end cannot distinguish: it reports only that a card, or a wallet, was used. */
+const indistinguishableMethods: readonly (readonly PaymentMethod[])[] = [
   ['card', 'credit', 'debit'],
   ['wallet', 'qr_code'],
 ]
 
-/** What the payer paid with: what the back end says, unless it only says less than was asked for. */
+/** The method that the payer used: the reported one, unless that is only a less specific name of the requested one. */
 function paidWith(payer: Payer, method: PaymentMethod | undefined): PaymentMethod {
-  const asked = payer.paymentMethod
-  if (method === undefined || !channelMethods[payer.paymentChannel].includes(method)) return asked
-  const isSame = sameMeans.some((means) => means.includes(method) && means.includes(asked))
-  return isSame ? asked : method
+  const requested = payer.paymentMethod
+  const isOffered = method !== undefined && channelMethods[payer.paymentChannel].includes(method)
+  if (!isOffered) return requested
+  const isSame = indistinguishableMethods.some(
+    (methods) => methods.includes(method) && methods.includes(requested),
+  )
+  return isSame ? requested : method
 }

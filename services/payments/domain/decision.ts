@@ -1,4 +1,4 @@
-// What a change of a payment is decided from, and what the decision writes.
+// The input and the output of a decision about a change of a payment.
 import type { RefusalReason } from '#core/payment/words.ts'
 import type { AttemptOutcome } from './charge-report.ts'
 import type { Payment } from './payment.ts'
@@ -11,7 +11,7 @@ export type AttemptKey = { payerId: string; attemptId: string }
 /** A refund, and whether the back end has reported its outcome. */
 export type StoredRefund = Refund & { state: 'sent' | TransferOutcome }
 
-/** A locked payment with what its change asked for. */
+/** The input: a locked payment, and the reports or the refund that the change names. */
 export type Found = {
   payment: Payment
   /** By the database clock. */
@@ -29,12 +29,12 @@ export type ReportedOutcome = {
   refusalReason?: RefusalReason | undefined
 }
 
-/** What a change writes; an empty one writes nothing. */
+/** The output: what the change writes; an empty one writes nothing. */
 export type Decision = {
   transition?: Transition | undefined
   /** A report of the back end, which counts once. */
   report?: (AttemptKey & ReportedOutcome) | undefined
-  /** An attempt of ours at its connector, whose outcome is enquired there after `leaseMs`. */
+  /** An attempt that we start at a connector. A worker enquires about its outcome after `leaseMs`. */
   begins?:
     | (AttemptKey & {
         projectId: string
@@ -43,7 +43,7 @@ export type Decision = {
         leaseMs: number
       })
     | undefined
-  /** An attempt whose outcome is known; only one of ours has a row. */
+  /** An attempt whose outcome is known. Only an attempt that we started has a row to end. */
   ends?: AttemptKey | undefined
   /** A refund whose outcome was reported. */
   refunded?: { refundId: string; outcome: TransferOutcome } | undefined
@@ -51,5 +51,5 @@ export type Decision = {
   reason?: { projectId: string; paymentId: string; reason: string } | undefined
 }
 
-/** Decides on a locked payment. Throws a Failure for what cannot be. */
+/** Decides on a locked payment. Throws a Failure to refuse the change. */
 export type Decide = (found: Found) => Decision

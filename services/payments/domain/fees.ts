@@ -1,4 +1,4 @@
-// Computes fees to the minor unit: what they are for, and who bears them.
+// Computes fees in minor units: by component, and by who bears them.
 import { percentHalfEven, splitByWeights } from '#core/money/money.ts'
 import type { PaymentChannel, PaymentMethod } from '#core/payment/words.ts'
 import type { FeeSchedule } from '#platform/config/config.ts'
@@ -30,9 +30,9 @@ export type FeeBase = {
 const cardMethods: ReadonlySet<PaymentMethod> = new Set(['card', 'credit', 'debit'])
 
 /**
- * Each component is rounded half-even per payer. Of the payers' share each one bears in proportion to
- * the fees that their own payment causes, at 100 % exactly those; payees bear in
- * proportion to their amounts. Every split is by largest remainder and sums exactly.
+ * Rounds each component half-even per payer. The payers' share is split in proportion to the fees that each payer's own payment
+ * causes, so at 100 % each bears exactly those; the payees' share in proportion to their amounts. Every split is by largest
+ * remainder and sums exactly.
  */
 export function computeFees(schedule: FeeSchedule, terms: FeeTerms, base: FeeBase): FeeSplit {
   const components = base.payers.map((payer) => componentsOf(schedule, payer))

@@ -10,7 +10,7 @@ export type FraudSubject = {
   currency: string
   /** E.164 numbers of the payers, each once. */
   payerNumbers: string[]
-  /** The most requests of the last minute that name one of them already. */
+  /** Requests of the last minute that name one of them already: the maximum over the payers. */
   recentRequests: number
 }
 

@@ -31,8 +31,8 @@ export function linkTokenHash(token: string): Buffer {
 }
 
 /**
- * The token in the link of a receipt: the receipt's id with a MAC, whose key is what is stored of the payer's own link. So
- * it opens for ever, also when keys are retired, and nobody can derive the link that pays from it.
+ * The token in the link of a receipt: the receipt's id with a MAC. The key of the MAC is the stored hash of the payer's link token,
+ * so the link of the receipt works after `link.key` was retired, and does not reveal the link that pays.
  */
 export function receiptToken(receiptId: string, payerLinkHash: Buffer): string {
   const id = Buffer.from(receiptId.replaceAll('-', ''), 'hex').toString('base64url')

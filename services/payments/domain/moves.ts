@@ -12,8 +12,8 @@ export function addPath<S>(paths: Map<string, S[]>, id: string, path: readonly S
 }
 
 /**
- * The steps of all rows by their round: a statement can change a row but once, and the guard of a table takes only steps
- * of its state machine. A path that the machine has as one step is one.
+ * The steps of all rows, in rounds of one UPDATE each: a statement can change a row only once, and the trigger of the table allows
+ * only steps of the state machine. If the machine has a direct step from the first state to the last, the path is that one step.
  */
 export function roundsOf<S extends string>(
   paths: ReadonlyMap<string, readonly S[]>,

@@ -10,7 +10,7 @@ import type { Payee, Payer, Payment, PaymentUrls } from './payment.ts'
 
 /** A payer of a new request. */
 export type NewPayer = {
-  /** Number to echo. */
+  /** As the client wrote it; responses and pushes echo it. */
   mobileNumber: string
   mobileNumberE164: string
   firstName: string
@@ -30,7 +30,7 @@ export type NewPayee = {
   delayDays: number
 }
 
-/** What is asked for. */
+/** The content of a create request. */
 export type NewPayment = {
   projectId: string
   merchantId: string
@@ -55,28 +55,28 @@ export type Merchant = {
   mobileNumber: string
 }
 
-/** Seconds that a payer has, by channel. */
+/** Seconds that a payer has to pay, by channel. */
 export type TimesToPay = Readonly<Record<PaymentChannel, number>>
 
-/** A payer whose deadline is still a distance from the time of creation. */
+/** A payer whose deadline is known only relative to the time of creation, which the database decides. */
 export type DraftPayer = Omit<Payer, 'expireTime'> & { ttlS: number }
 
-/** A payment that lacks nothing but its times, which the database decides. */
+/** A payment without its times, which the database decides. */
 export type DraftPayment = Omit<Payment, 'createTime' | 'updateTime' | 'expireTime' | 'payers'> & {
   fingerprint: Uint8Array
   payers: DraftPayer[]
 }
 
-/** Makes the draft of a checked request. INVALID_PARAMETER when the fees would eat the amount. */
+/** Makes the draft of a checked request. INVALID_PARAMETER when the fees are higher than the amount. */
 export function draftPayment(
   request: NewPayment,
   merchant: Merchant,
   settings: { feeSchedule: FeeSchedule; timesToPayS: TimesToPay; linkKeyId: string },
 ): DraftPayment {
-  const payers = request.payers.map((payer) => settled(payer, request.amountMinor))
+  const payers = request.payers.map((payer) => withAmount(payer, request.amountMinor))
   const payees = request.payees.length > 0 ? request.payees : [defaultPayee(request, merchant)]
   const split = computeFees(settings.feeSchedule, request.feeTerms, { payers, payees })
-  // The merchant's fees can be withheld only from money that is the merchant's.
+  // The merchant's fees are withheld from the payout only if the merchant is the payee; otherwise the merchant is billed for them.
   const withheldMinor = request.payees.length > 0 ? 0n : split.fees.merchantPaysMinor
   if (split.fees.totalMinor > request.amountMinor) {
     throw new Failure('INVALID_PARAMETER', 'amount must be more than its fees', {
@@ -121,7 +121,7 @@ export function draftPayment(
 }
 
 /** The same draft, stopped by the fraud rules: failed from the start and without links. */
-export function stopped(draft: DraftPayment): DraftPayment {
+export function failedDraft(draft: DraftPayment): DraftPayment {
   return {
     ...draft,
     state: 'Failed',
@@ -136,8 +136,8 @@ export function stopped(draft: DraftPayment): DraftPayment {
   }
 }
 
-/** The payment that a draft became at a time. */
-export function created(draft: DraftPayment, time: Date): Payment {
+/** The payment of a draft that was stored at `time`. */
+export function toPayment(draft: DraftPayment, time: Date): Payment {
   const { fingerprint: _, ...payment } = draft
   const payers = draft.payers.map(({ ttlS, ...payer }) => ({
     ...payer,
@@ -153,7 +153,7 @@ export function created(draft: DraftPayment, time: Date): Payment {
   }
 }
 
-function settled(payer: NewPayer, amountMinor: bigint) {
+function withAmount(payer: NewPayer, amountMinor: bigint) {
   return {
     ...payer,
     amountMinor: payer.amountMinor === 0n ? amountMinor : payer.amountMinor,
@@ -182,8 +182,8 @@ function draftPayee(payee: NewPayee, feeMinor: bigint, withheldMinor: bigint): P
 }
 
 /**
- * Throws the first thing that is wrong; the contract has checked each field by itself. `details.field` is the field's path,
- * and the message starts with it.
+ * Throws a Failure for the first rule over several fields that the request breaks; the rules of the proto have checked each field
+ * alone. `details.field` is the field's path, and the message starts with it.
  */
 export function checkNewPayment(request: NewPayment, rule: { allowLoopback: boolean }): void {
   if (!isCurrency(request.currency)) invalid('currency', 'must be an ISO 4217 code')

@@ -10,7 +10,7 @@ import type {
 } from '#core/payment/words.ts'
 import type { Fees } from './fees.ts'
 
-/** One who pays a share. Amounts are in the minor unit of the payment's currency. */
+/** A party that pays a share. Amounts are in the minor unit of the payment's currency. */
 export type Payer = {
   /** Also the id of the charge at the back end. */
   payerId: string
@@ -31,7 +31,7 @@ export type Payer = {
   refusedAttempts: number
   /** The attempt that is under way; set in state Processing only. */
   attemptId: string | undefined
-  /** The settlement row of the payer's money, once it came. */
+  /** Id of the settlement of the payer's money; undefined until it is received. */
   receiptId: string | undefined
   expireTime: Date
   /** False when the fraud rules stopped the request. */
@@ -42,7 +42,7 @@ export type Payer = {
   connector: string | null
 }
 
-/** One who gets a part. */
+/** A party that receives a share. */
 export type Payee = {
   /** Also the id of the payout at the back end. */
   payeeId: string
@@ -76,7 +76,7 @@ export type Payment = {
   fraudCheckStatus: FraudCheckStatus
   fees: Fees
   urls: PaymentUrls
-  /** Callbacks that the request has called for. */
+  /** Number of callbacks so far, which is the sequence number of the last one. */
   callbackSequence: number
   createTime: Date
   updateTime: Date
@@ -86,7 +86,7 @@ export type Payment = {
   payees: Payee[]
 }
 
-/** What may happen to a request. */
+/** Events of the state machine of a request. */
 export type PaymentStep = 'pay_part' | 'pay_all' | 'cancel' | 'expire' | 'fail' | 'refund'
 
 /** The request's states; services/payments/migrations repeats the table as a guard. */
@@ -106,7 +106,7 @@ export const paymentMachine: Machine<PaymentState, PaymentStep> = {
   Refunded: {},
 }
 
-/** What may happen to a payer's share. */
+/** Events of the state machine of a payer's share. */
 export type PayerStep = 'begin' | 'pay' | 'refuse' | 'cancel' | 'expire' | 'fail' | 'refund'
 
 /** A payer's states. */
@@ -126,7 +126,7 @@ export const payerMachine: Machine<PayerState, PayerStep> = {
   Refunded: {},
 }
 
-/** What may happen to a payout. */
+/** Events of the state machine of a payout. */
 export type PayoutStep = 'schedule' | 'send' | 'complete' | 'fail' | 'void'
 
 /** A payout's states. */
@@ -144,14 +144,14 @@ export function isOpen(payment: Payment): boolean {
   return payment.state === 'Pending' || payment.state === 'Partially_paid'
 }
 
-/** What a payer is charged: the share with everything that comes on top of it. */
+/** What a payer is charged: share, fee, tip, tax and convenience fee. */
 export function chargeMinor(payer: Payer): bigint {
   return (
     payer.amountMinor + payer.feeMinor + payer.tipMinor + payer.taxMinor + payer.convenienceFeeMinor
   )
 }
 
-/** What a settlement's message takes from its payment. */
+/** The fields of a payment that the message of a settlement contains. */
 export type SettledPayment = Pick<
   Payment,
   'projectId' | 'paymentId' | 'merchantId' | 'transactionId' | 'currency'

@@ -1,4 +1,4 @@
-// Decides when payees are paid out and how the back end's answer changes a payout.
+// Decides when payouts are sent and how the back end's report changes a payout.
 import { Failure } from '#core/errors/errors.ts'
 import type { Payee, Payment } from './payment.ts'
 import {
@@ -12,10 +12,10 @@ import {
   type Transition,
 } from './transition.ts'
 
-/** What the back end says of money that went out. */
+/** Outcome of a payout or a refund, as the back end reports it. */
 export type TransferOutcome = 'completed' | 'failed'
 
-/** Submits every due payout of a paid request; undefined when none is due. */
+/** Sends every due payout of a paid request; undefined when none is due. */
 export function releasePayouts(payment: Payment, now: Date): Transition | undefined {
   const draft = begin(payment, now)
   const due = draft.payment.payees.filter(
@@ -36,7 +36,7 @@ export function releasePayouts(payment: Payment, now: Date): Transition | undefi
     : finishSilently(draft)
 }
 
-/** Submits a payout to the back end, unless fees took all of it. */
+/** Sends a payout, with a task to call the back end unless fees took all of it. */
 export function sendPayout(draft: Draft, payee: Payee): void {
   const { payeeId, netMinor: amountMinor } = payee
   movePayout(draft, payee, 'send')
@@ -46,8 +46,7 @@ export function sendPayout(draft: Draft, payee: Payee): void {
 }
 
 /**
- * Notes the outcome of a payout; undefined when one is noted already. CHARGE_NOT_FOUND for a payout
- * that was never handed over.
+ * Records the outcome of a payout; undefined when it has one. CHARGE_NOT_FOUND for a payout that was not sent.
  */
 export function applyPayoutReport(
   payment: Payment,

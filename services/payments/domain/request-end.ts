@@ -58,7 +58,7 @@ export function expire(payment: Payment, now: Date): Transition | undefined {
   return finish(draft, 'EXPIRED', 'callback')
 }
 
-/** Fails an open request in which a payer finally failed. */
+/** Fails an open request of which a payer has used up the attempts. */
 export function failRequest(draft: Draft): Transition {
   movePayment(draft, 'fail')
   endPayers(draft, 'fail', 'payment_failed')
@@ -66,8 +66,8 @@ export function failRequest(draft: Draft): Transition {
 }
 
 /**
- * Ends every payer with the request: pending ones as it ended, paid ones by refund. For a payer who is
- * paying right now the outcome of the attempt decides. Unpaid charges are withdrawn from the back end.
+ * Ends every payer with the request. A pending payer gets the state of the request, a paid one a refund. A payer who is paying keeps
+ * Processing until the outcome of the attempt is known. Unpaid charges are withdrawn from the back end.
  */
 function endPayers(draft: Draft, step: 'cancel' | 'expire' | 'fail', notice: NoticeKind): void {
   for (const payer of draft.payment.payers) {
@@ -87,8 +87,8 @@ function endPayers(draft: Draft, step: 'cancel' | 'expire' | 'fail', notice: Not
 }
 
 /**
- * Refunds a paid request: all payers get all of their money back, payouts that still wait are voided,
- * and what has left already is owed by the merchant. Undefined when it is refunded already;
+ * Refunds a paid request: every payer gets the whole charge back, payouts that are not sent are voided, and the merchant
+ * owes the payouts that were sent. Undefined when it is refunded already;
  * PAYMENT_NOT_REFUNDABLE in every other state.
  */
 export function refund(payment: Payment, now: Date): Transition | undefined {
@@ -135,7 +135,7 @@ export function recordReturnedRefund(payment: Payment, refund: Refund, now: Date
   return finishSilently(draft)
 }
 
-/** The fees of a paid request: what is kept of the money that came in, and what the merchant is billed. */
+/** The fees of a paid request: the part that is withheld from the money received, and the part that the merchant is billed for. */
 export function feeMovements({ payees, fees, amountMinor }: Payment): {
   withheldMinor: bigint
   billedMinor: bigint

@@ -24,22 +24,22 @@ export type Choice = { connector: string; fallback: string | undefined }
 /** Where the charges or payouts of a key go. */
 export type Route = RouteKey & Choice
 
-/** The routes of a moment. */
+/** The routes as they are at one time. */
 export type Routing = {
-  /** The connector of what no route names, and of rows that name no connector. */
+  /** The connector for what no route fits, and of rows without a connector. */
   defaultConnector: string
   /** The choice for one charge or payout, whose key has no "any". */
   choose(subject: RouteKey): Choice
 }
 
-/** From the part of a key that counts most to the one that counts least. */
+/** The parts of a key, most significant first. */
 const parts = ['projectId', 'currency', 'channel', 'method'] as const
 
-/** The routes of one shape: those that name the same parts. */
+/** The routes of one shape: those whose keys name the same parts. */
 type Shape = { named: readonly (typeof parts)[number][]; routes: Map<string, Route> }
 
 /**
- * Makes routes choose. The most specific route counts: one that names the project before any that does not, then one that
+ * Makes the function that chooses. The most specific route counts: one that names the project before any that does not, then one that
  * names the currency, then the channel, then the method. Two routes that name the same parts and fit the same payment have
  * the same key, of which there is one, so there is no tie.
  */
@@ -68,7 +68,7 @@ function shapesOf(routes: readonly Route[]): Shape[] {
     })
 }
 
-/** Each part counts more than all after it together. */
+/** A binary number with one digit for each part, so that each part counts more than all after it together. */
 function specificityOf(route: Route): number {
   return parts.reduce((sum, part) => sum * 2 + (route[part] === '' ? 0 : 1), 0)
 }
@@ -77,7 +77,7 @@ function nameOf(key: RouteKey, named: Shape['named']): string {
   return named.reduce<string>((name, part) => `${name} ${key[part]}`, key.kind)
 }
 
-/** In the order in which routes count; routes of the same shape by their keys. */
+/** Routes, most specific first; routes of the same shape by their keys. */
 export function sortRoutes<R extends Route>(routes: readonly R[]): R[] {
   const nameOfAll = (route: Route) => nameOf(route, parts)
   return routes.toSorted(
@@ -86,8 +86,8 @@ export function sortRoutes<R extends Route>(routes: readonly R[]): R[] {
 }
 
 /**
- * Where a call goes that certainly reached no connector so far: to the route's connector unless that one was just tried, else
- * to its fallback. Undefined: there is no other one among the connectors that this process knows.
+ * The next connector for a call that certainly reached none so far: the route's connector unless it was just tried, else its
+ * fallback. Undefined when this process knows no other one.
  */
 export function nextConnector(
   { choose }: Routing,
@@ -132,7 +132,7 @@ function checkConnector(field: string, name: string, known: readonly string[]): 
   throw invalid(field, 'must be a connector of BACKEND_NAME or CONNECTORS')
 }
 
-/** The same draft with the connectors that its charges are announced to. */
+/** The draft with the connector of each charge. */
 export function routeCharges(draft: DraftPayment, { choose }: Routing): DraftPayment {
   const { currency } = draft
   const projectId = draft.projectId.toLowerCase()
@@ -146,7 +146,7 @@ export function routeCharges(draft: DraftPayment, { choose }: Routing): DraftPay
   }
 }
 
-/** Gives the payouts that a transition hands over their connectors. */
+/** Sets the connectors of the payouts that a transition sends. */
 export function routePayouts({ payment, tasks }: Transition, routing: () => Routing): void {
   for (const { kind, subjectId } of tasks) {
     if (kind !== 'payout') continue

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { next } from '#core/machine.ts'
 import { type AttemptOutcome, applyReport, beginAttempt } from './charge-report.ts'
-import { created, draftPayment, type NewPayment } from './new-payment.ts'
+import { draftPayment, type NewPayment, toPayment } from './new-payment.ts'
 import { isOpen, type Payment, payerMachine, paymentMachine } from './payment.ts'
 import { applyPayoutReport, releasePayouts } from './payout.ts'
 import { cancel, expire, refund } from './request-end.ts'
@@ -50,7 +50,7 @@ function newPayment(shares: bigint[], payees: bigint[], paysFees: boolean): Paym
     urls: { success: '', error: '', notify: '', callback: '' },
     fingerprint: new Uint8Array(32),
   }
-  return created(draftPayment(request, merchant, { feeSchedule, timesToPayS, linkKeyId }), start)
+  return toPayment(draftPayment(request, merchant, { feeSchedule, timesToPayS, linkKeyId }), start)
 }
 
 type Step =

@@ -16,7 +16,7 @@ import {
   payoutMachine,
 } from './payment.ts'
 
-/** What an event says has happened. */
+/** Kinds of transitions, as events name them. */
 export type TransitionKind =
   | 'CREATED'
   | 'PAYER_PROCESSING'
@@ -31,10 +31,10 @@ export type TransitionKind =
   | 'PAYOUT_FAILED'
   | 'MONEY_MOVED'
 
-/** A notify push that a transition calls for: its kind and the index of the payer or payee. */
+/** A notify push to make: its kind and the index of the payer or payee. */
 export type Notice = { kind: NoticeKind; index: number }
 
-/** Kinds of money movement; README says how a ledger posts each. */
+/** Kinds of settlements; the README of payments says which accounts the ledger debits and credits for each. */
 export type SettlementKind =
   | 'payer_receipt'
   | 'late_receipt'
@@ -73,7 +73,7 @@ export type Task = {
   reason?: PaymentState
 }
 
-/** A transition that is being built. `payment` is a copy and holds what was done so far. */
+/** A transition that is being built. `payment` is a copy that has the changes made so far. */
 export type Draft = {
   payment: Payment
   readonly now: Date
@@ -86,11 +86,11 @@ export type Draft = {
   notices: Notice[]
 }
 
-/** What a transition publishes. */
+/** What the event of a transition says beside the payment. */
 export type Fact = {
   kind: TransitionKind
   notices: Notice[]
-  /** Number of the callback that is called for; zero: none. */
+  /** Sequence number of the callback to push; zero: none. */
   callbackSequence: number
 }
 
@@ -127,29 +127,29 @@ export function finish(
 ): Transition {
   if (callback === 'callback') draft.payment.callbackSequence += 1
   const callbackSequence = callback === 'callback' ? draft.payment.callbackSequence : 0
-  // A payout is no state of the request: GET status goes on saying what the last callback said.
+  // A payout does not change the state of the request, so GET status keeps the update time of the last callback.
   if (kind !== 'PAYOUT_COMPLETED' && kind !== 'PAYOUT_FAILED') draft.payment.updateTime = draft.now
   return { ...draft, fact: { kind, notices: draft.notices, callbackSequence } }
 }
 
 /**
- * Ends a transition that clients do not see: money that comes and goes, or a payout handed over. Only the
- * ledger hears of it.
+ * Ends a transition that clients do not see, such as a duplicate receipt that is refunded, or a payout that is sent. Its event is
+ * for the ledger only.
  */
 export function finishSilently(draft: Draft): Transition {
   const fact: Fact = { kind: 'MONEY_MOVED', notices: [], callbackSequence: 0 }
   return { ...draft, fact: draft.settlements.length > 0 ? fact : undefined }
 }
 
-/** Moves the request. Throws when the machine has no such step: the caller decided wrongly. */
+/** Moves the request. Throws an Error when the machine has no such step, which is a bug of the caller. */
 export function movePayment({ payment }: Draft, step: PaymentStep): void {
-  payment.state = stepped(next(paymentMachine, payment.state, step), payment.state, step)
+  payment.state = requireStep(next(paymentMachine, payment.state, step), payment.state, step)
 }
 
 /** Moves a payer. A step out of Processing ends the attempt. */
 export function movePayer(draft: Draft, payer: Payer, step: PayerStep): void {
   const from = payer.state
-  payer.state = stepped(next(payerMachine, from, step), from, step)
+  payer.state = requireStep(next(payerMachine, from, step), from, step)
   if (payer.state !== 'Processing') payer.attemptId = undefined
   const path = draft.payers.get(payer.payerId) ?? [from]
   path.push(payer.state)
@@ -164,25 +164,25 @@ export function touchPayer(draft: Draft, payer: Payer): void {
 /** Moves a payout. */
 export function movePayout(draft: Draft, payee: Payee, step: PayoutStep): void {
   const from = payee.payoutState
-  payee.payoutState = stepped(next(payoutMachine, from, step), from, step)
+  payee.payoutState = requireStep(next(payoutMachine, from, step), from, step)
   const path = draft.payees.get(payee.payeeId) ?? [from]
   path.push(payee.payoutState)
   draft.payees.set(payee.payeeId, path)
 }
 
-function stepped<S extends string>(to: S | undefined, from: S, step: string): S {
+function requireStep<S extends string>(to: S | undefined, from: S, step: string): S {
   if (to === undefined) throw new Error(`no step ${step} from state ${from}`)
   return to
 }
 
-/** Notes a movement of money; nothing moves when the amount is zero. */
+/** Adds a settlement, unless its amount is zero. Returns its id. */
 export function settle(draft: Draft, settlement: Omit<Settlement, 'settlementId'>): string {
   const settlementId = newId()
   if (settlement.amountMinor > 0n) draft.settlements.push({ settlementId, ...settlement })
   return settlementId
 }
 
-/** Records a payer's one receipt. */
+/** Adds the settlement of a payer's first money: a payer has one receipt. */
 export function receive(
   draft: Draft,
   payer: Payer,
@@ -225,21 +225,21 @@ export function refundReceipt(
 export function refundPayer(draft: Draft, payer: Payer): void {
   if (payer.receiptId === undefined) throw new Error('a paid payer has no receipt')
   movePayer(draft, payer, 'refund')
-  // A share is paid by its first receipt only; other money never makes it so.
+  // Only `payer_receipt` makes a share paid, so that is the kind that this refund reverses.
   refundReceipt(draft, payer, payer.receiptId, 'payer_receipt')
 }
 
-/** Calls for a notify push about a payer. */
+/** Adds a notify push about a payer. */
 export function noticePayer({ payment, notices }: Draft, kind: NoticeKind, payer: Payer): void {
   notices.push({ kind, index: payment.payers.indexOf(payer) })
 }
 
-/** Calls for a notify push about a payee. */
+/** Adds a notify push about a payee. */
 export function noticePayee({ payment, notices }: Draft, kind: NoticeKind, payee: Payee): void {
   notices.push({ kind, index: payment.payees.indexOf(payee) })
 }
 
-/** When the expiry worker must look at a payment: at the first deadline of a pending payer. */
+/** When the expiry worker has to check a payment: at the first deadline of a pending payer. */
 export function expiryCheckTime(payment: Payment): Date | undefined {
   if (!isOpen(payment)) return undefined
   const deadlines = payment.payers

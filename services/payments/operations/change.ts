@@ -1,4 +1,5 @@
-// Changes payments: the changes of one event-loop turn are decided and written together, and none suffers from another.
+// Changes payments. The changes of one event-loop turn are decided and written in one transaction; one that is refused does
+// not affect the others.
 import type { Failure } from '#core/errors/errors.ts'
 import { batched, leftOut } from '#platform/db/batcher.ts'
 import { type Database, isRefused } from '#platform/db/db.ts'
@@ -13,7 +14,7 @@ import { type Routing, routePayouts } from '../domain/routing.ts'
 import type { StoredEvent } from '../domain/stored-event.ts'
 import type { PaymentMetrics } from '../metrics.ts'
 import { attemptName, type Locked, lockPayments, type Place } from '../store/lock-store.ts'
-import { NotAsRead, writeDecisions } from '../store/transition-store.ts'
+import { StaleRow, writeDecisions } from '../store/transition-store.ts'
 
 /** The dependencies of changes. */
 export type ChangeContext = {
@@ -39,7 +40,7 @@ export type Change = {
   absent: () => Failure
 }
 
-/** A change, the routes of its payouts, and the call that its event names. */
+/** A change, the routes for its payouts, and the context of the RPC that caused it, whose trace and request id go into its event. */
 type Request = Change & Pick<ChangeContext, 'routing'> & { origin: CallContext | undefined }
 
 /** A payment after its change. */
@@ -47,25 +48,25 @@ export type Changed = { payment: Payment; decision: Decision }
 
 type Written = Changed & { event: StoredEvent | undefined }
 
-/** What became of one request of a batch, which leaves out one whose payment is another transaction's. */
+/** The result of one request of a batch. The batch leaves out a request whose payment is locked by another transaction. */
 type Outcome = { written: Written } | { error: unknown }
 
-/** Changes a payment in a batch of one turn. */
+/** Changes a payment, batched with the changes of the same event-loop turn. */
 export type ChangeInBatch = (request: Request) => Promise<Outcome>
 
-/** Makes what changes payments in batches. */
+/** Makes the batcher of changes. */
 export function batchingChanger(db: Database): ChangeInBatch {
   return batched<Request, Outcome>({
     maxInFlight: 2,
     maxBatchSize: 64,
     alone: async (request) => {
-      const [outcome = leftOut] = await run(db, [request], 'waiting')
+      const [outcome = leftOut] = await runBatch(db, [request], 'waiting')
       if (outcome === leftOut) throw new Error('a lock was not waited for')
       return outcome
     },
-    together: (requests) => run(db, requests, 'free'),
+    together: (requests) => runBatch(db, requests, 'free'),
     isOfOne: (error) =>
-      isRefused(error) || error instanceof RangeError || error instanceof NotAsRead,
+      isRefused(error) || error instanceof RangeError || error instanceof StaleRow,
     aloneWaits: true,
   })
 }
@@ -74,9 +75,9 @@ export function batchingChanger(db: Database): ChangeInBatch {
  * Changes a payment with others of the same turn, or alone when another transaction has its lock or the batch is refused.
  * Rejects with what `decide` throws, with `absent`, and as a Queryable does.
  */
-export async function change(context: ChangeContext, asked: Change): Promise<Changed> {
+export async function change(context: ChangeContext, wanted: Change): Promise<Changed> {
   const outcome = await context.changeInBatch({
-    ...asked,
+    ...wanted,
     routing: context.routing,
     origin: currentContext(),
   })
@@ -86,7 +87,7 @@ export async function change(context: ChangeContext, asked: Change): Promise<Cha
 }
 
 /** One transaction: locks and reads, decides one after the other, writes. */
-function run(
+function runBatch(
   db: Database,
   requests: Request[],
   lock: 'free' | 'waiting',
@@ -94,8 +95,8 @@ function run(
   return db.transaction(async (tx) => {
     const attempts = requests.flatMap(({ attempt }) => attempt ?? [])
     const places = requests.map(({ place }) => place)
-    const found = findings(await lockPayments(tx, { places, attempts }, lock))
-    const outcomes = requests.map((request) => decideOn(found, request))
+    const state = batchState(await lockPayments(tx, { places, attempts }, lock))
+    const outcomes = requests.map((request) => decideOn(state, request))
     const written = outcomes.flatMap((outcome) =>
       outcome !== leftOut && 'written' in outcome ? [outcome.written] : [],
     )
@@ -112,15 +113,15 @@ function run(
   })
 }
 
-type Findings = {
+type BatchState = {
   find(place: Place): { payment: Payment; now: Date; isLocked: boolean } | undefined
-  see(request: Request): Pick<Found, 'reported' | 'refund'>
-  /** Later requests of the batch find what this decision comes to. */
-  note(decision: Decision): void
+  factsFor(request: Request): Pick<Found, 'reported' | 'refund'>
+  /** Applies a decision in memory, so that later requests of the batch are decided on its result. */
+  apply(decision: Decision): void
 }
 
-/** What was read, by the ids that name it. */
-function findings({ payments, reports, refunds }: Locked): Findings {
+/** Indexes what was read by the ids that requests name. */
+function batchState({ payments, reports, refunds }: Locked): BatchState {
   const byName = new Map<string, (typeof payments)[number]>()
   for (const one of payments) {
     const { paymentId, projectId, payers, payees, updateTime } = one.payment
@@ -136,12 +137,12 @@ function findings({ payments, reports, refunds }: Locked): Findings {
   const refundOf = new Map(refunds.map((refund) => [refund.refundId, refund]))
   return {
     find: (place) => byName.get(nameOf(place)),
-    see: ({ place, attempt }) => ({
+    factsFor: ({ place, attempt }) => ({
       reported:
         (attempt && reported.get(attemptName(attempt)))?.map(({ outcome }) => outcome) ?? [],
       refund: 'refundId' in place ? refundOf.get(nameOf(place)) : undefined,
     }),
-    note({ transition, report, refunded }) {
+    apply({ transition, report, refunded }) {
       if (transition !== undefined) {
         const one = byName.get(nameOf(transition.payment))
         if (one !== undefined) {
@@ -173,17 +174,17 @@ function nameOf(place: Place): string {
   return ('payeeId' in place ? place.payeeId : place.refundId).toLowerCase()
 }
 
-/** A request that is refused writes nothing, and the others of its batch do not suffer from it. */
-function decideOn(found: Findings, request: Request): Outcome | typeof leftOut {
+/** Decides on one request. A refusal is returned, not thrown, so that the others of the batch are written. */
+function decideOn(state: BatchState, request: Request): Outcome | typeof leftOut {
   try {
-    const one = found.find(request.place)
+    const one = state.find(request.place)
     if (one === undefined) throw request.absent()
     if (!one.isLocked) return leftOut
-    const decision = request.decide({ ...one, ...found.see(request) })
+    const decision = request.decide({ ...one, ...state.factsFor(request) })
     const { transition } = decision
     if (transition !== undefined) routePayouts(transition, request.routing)
     const event = transition && transitionEvent(transition, request.origin)
-    found.note(decision)
+    state.apply(decision)
     return { written: { payment: transition?.payment ?? one.payment, decision, event } }
   } catch (error) {
     return { error }

@@ -7,12 +7,11 @@ import { beginAttempt } from '../domain/charge-report.ts'
 import { isReceiptToken, linkTokenHash, receiptIdOf } from '../domain/links.ts'
 import { isOpen, type Payer, type Payment } from '../domain/payment.ts'
 import { cancelByPayer } from '../domain/request-end.ts'
-import type { CardFrame } from '../ports/backend.ts'
-import type { Connectors } from '../ports/connectors.ts'
+import { announcementOf, type CardFrame, type Connectors } from '../ports/backend.ts'
 import { enquireAfter, readRefusal } from '../store/attempt-store.ts'
 import { type PayerPlace, placeOfLink, readPayment } from '../store/payment-store.ts'
 import { type PaidShare, readPaidShare } from '../store/receipt-store.ts'
-import { announceCharges } from './announce-charges.ts'
+import { countAttempt, readCharges } from '../store/task-store.ts'
 import { change } from './change.ts'
 import { notFound, type PaymentContext } from './payments.ts'
 import { reportCharge } from './reports.ts'
@@ -29,10 +28,10 @@ export type CheckoutView = {
 }
 
 const tokenLength = 43
-// Longer than the call may take, so that the worker of enquiries does not ask while it is in flight.
+// Longer than the call may take, so that the enquiry worker does not enquire about a call in flight.
 const attemptLeaseMs = 15_000
 const firstEnquiryMs = 2_000
-// The worker takes milliseconds; after this long it does without help.
+// A charge is announced within milliseconds of its creation. In a younger one the announcement may still be in flight.
 const announcedWithinMs = 5_000
 
 /** Reads what a link's page shows. PAYMENT_NOT_FOUND for an unknown token. */
@@ -44,11 +43,11 @@ export async function getCheckout(
   const place = await placeOf(checkouts.payments, token)
   const reading = await readPayment(db, place.projectId, place.paymentId)
   if (reading === undefined) throw notFound()
-  const view = pick(reading.payment, place)
+  const view = viewFor(reading.payment, place)
   const ageMs = reading.now.getTime() - view.payment.createTime.getTime()
   const isFreshCode = view.payer.paymentChannel === 'agent' && ageMs < announcedWithinMs
-  // The payer may be at the counter before the worker has announced the cash code.
-  if (isFreshCode && view.payer.state === 'Pending') await announceAhead(checkouts, place.payerId)
+  // The payer may be at the agent's counter before the back end has the charge with its cash code.
+  if (isFreshCode && view.payer.state === 'Pending') await announceNow(checkouts, place.payerId)
   const { receiptId } = view.payer
   if (receiptId === undefined) return withRefusal(db, view)
   return { ...view, receipt: await readPaidShare(db, receiptId) }
@@ -82,7 +81,7 @@ export async function payWithWallet(
     place,
     absent: notFound,
     decide({ payment, now }) {
-      const { payer } = pick(payment, place)
+      const { payer } = viewFor(payment, place)
       if (!channelMethods[payer.paymentChannel].includes('wallet')) {
         throw invalid('link_token', 'is of a channel without wallets')
       }
@@ -95,14 +94,14 @@ export async function payWithWallet(
           }
     },
   })
-  const { attemptId, connector } = pick(claimed, place).payer
-  if (attemptId !== attempt.attemptId) return { ...pick(claimed, place), refused: false }
+  const { attemptId, connector } = viewFor(claimed, place).payer
+  if (attemptId !== attempt.attemptId) return { ...viewFor(claimed, place), refused: false }
   const outcome = await tryWallet({ payments, connectors }, { ...attempt, connector }, pin)
   const view = await viewOf(payments, place)
   return { ...(await withRefusal(payments.db, view)), refused: outcome === 'refused' }
 }
 
-/** Calls the back end with no transaction open. Without an answer the worker of enquiries asks for the outcome. */
+/** Calls the back end with no transaction open. Without a response the enquiry worker asks for the outcome later. */
 async function tryWallet(
   { payments, connectors }: CheckoutContext,
   attempt: PayerPlace & { attemptId: string; connector: string | null },
@@ -112,7 +111,7 @@ async function tryWallet(
   const { attemptId, payerId, connector } = attempt
   try {
     const backend = connectors.of(connector)
-    const answer = await onceKnown({ payments, connectors }, payerId, () =>
+    const answer = await withAnnouncedCharge({ payments, connectors }, payerId, () =>
       backend.payWithWallet(payerId, attemptId, pin),
     )
     const outcome = answer?.outcome
@@ -140,14 +139,14 @@ export async function openCardFrame(
 ): Promise<string> {
   const place = await placeOf(payments, token)
   const { payment, payer } = await viewOf(payments, place)
-  // At an agent the card is read by the agent.
+  // In channel `agent` the agent's device reads the card, not this page.
   const takesCards = payer.paymentChannel !== 'agent'
   if (!takesCards || payer.state !== 'Pending' || !isOpen(payment)) {
     throw new Failure('PAYMENT_NOT_PAYABLE', 'the share cannot be paid by card here now')
   }
   const returnUrl = `${payments.settings.publicBaseUrl}/pay/${token}`
   const backend = connectors.of(payer.connector)
-  const frameUrl = await onceKnown({ payments, connectors }, payer.payerId, () =>
+  const frameUrl = await withAnnouncedCharge({ payments, connectors }, payer.payerId, () =>
     backend.openCardFrame(payer.payerId, { returnUrl, ...look }),
   )
   if (frameUrl !== undefined) return frameUrl
@@ -165,27 +164,31 @@ export async function cancelCheckout(
     absent: notFound,
     decide: ({ payment, now }) => ({ transition: cancelByPayer(payment, now) }),
   })
-  return pick(payment, place)
+  return viewFor(payment, place)
 }
 
-/** A payer can be faster than the announcement of the charge: then it is made now, and the back end asked again. */
-async function onceKnown<T>(
+/** Calls the back end about a charge. If it does not know the charge yet, announces the charge and calls once more. */
+async function withAnnouncedCharge<T>(
   checkouts: CheckoutContext,
   payerId: string,
   ask: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
   const answer = await ask()
   if (answer !== undefined) return answer
-  return (await announceAhead(checkouts, payerId)) ? ask() : undefined
+  return (await announceNow(checkouts, payerId)) ? ask() : undefined
 }
 
-/** Announces a charge ahead of the worker; false when the back end is unavailable. */
-async function announceAhead(
+/** Announces a charge ahead of the worker; false when the back end is unavailable. Its task stays: announcing again changes nothing. */
+async function announceNow(
   { payments: { db, linkKeys }, connectors }: CheckoutContext,
   payerId: string,
 ): Promise<boolean> {
   try {
-    await announceCharges({ db, connectors, linkKeys }, [payerId])
+    // Before the connector is read: after this it does not change.
+    await countAttempt(db, [payerId])
+    for (const call of await readCharges(db, [payerId])) {
+      await connectors.of(call.connector).announce([announcementOf(call, linkKeys())])
+    }
     return true
   } catch (error) {
     if (error instanceof Failure) return false
@@ -203,17 +206,17 @@ async function placeOf({ db }: PaymentContext, token: string): Promise<PayerPlac
 async function viewOf({ db }: PaymentContext, place: PayerPlace): Promise<CheckoutView> {
   const reading = await readPayment(db, place.projectId, place.paymentId)
   if (reading === undefined) throw notFound()
-  return pick(reading.payment, place)
+  return viewFor(reading.payment, place)
 }
 
-/** A share that is paid says nothing of refusals before. */
+/** Adds why the last attempt was refused, unless the share is paid. */
 async function withRefusal(db: Queryable, view: CheckoutView): Promise<CheckoutView> {
   const { payerId, refusedAttempts, receiptId } = view.payer
   if (refusedAttempts === 0 || receiptId !== undefined) return view
   return { ...view, refusalReason: await readRefusal(db, payerId) }
 }
 
-function pick(payment: Payment, { payerId }: PayerPlace): CheckoutView {
+function viewFor(payment: Payment, { payerId }: PayerPlace): CheckoutView {
   const payer = payment.payers.find((one) => one.payerId === payerId)
   if (payer === undefined) throw notFound()
   return { payment, payer }

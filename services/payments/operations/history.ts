@@ -25,7 +25,8 @@ const lastTime = new Date('9999-12-31T00:00:00Z')
 const firstId = '00000000-0000-0000-0000-000000000000'
 
 /**
- * One page, newest first. It may have fewer payments than there is room for, even none, although more follow. Throws INVALID_PARAMETER for a token that is not one of ours.
+ * One page, newest first. It may have fewer payments than `pageSize`, even none, although more follow. Throws INVALID_PARAMETER
+ * for a token that this service did not issue.
  */
 export async function listMerchantPayments(
   db: Queryable,

@@ -11,12 +11,12 @@ import { findFraud } from '../domain/fraud.ts'
 import { linkToken, linkTokenHash } from '../domain/links.ts'
 import {
   checkNewPayment,
-  created,
   type DraftPayment,
   draftPayment,
+  failedDraft,
   type NewPayment,
-  stopped,
   type TimesToPay,
+  toPayment,
 } from '../domain/new-payment.ts'
 import type { Payment } from '../domain/payment.ts'
 import { cancel, refund } from '../domain/request-end.ts'
@@ -44,9 +44,9 @@ export type PaymentSettings = {
   feeSchedule: FeeSchedule
   fraudRules: FraudRules
   timesToPayS: TimesToPay
-  /** Takes http and loopback URLs too; for the local start. */
+  /** Accepts http and loopback URLs for pushes too; for a local start. */
   allowLoopback: boolean
-  /** The gateway as payers reach it. */
+  /** URL of the gateway as payers reach it. */
   publicBaseUrl: string
 }
 
@@ -63,32 +63,32 @@ export type PaymentContext = ChangeContext & {
 /** Whose payment is meant; without a merchant any of the project. */
 export type PaymentKey = { projectId: string; merchantId?: string; paymentId: string }
 
-/** A payment as it was made, or as it stands when it had been made before. */
+/** A payment that was created, or the stored one when the request is a repeat. */
 export type Created = {
   payment: Payment
   replayed: boolean
-  /** The tokens of its links, by payer; those of a replay are to be derived again. */
+  /** The tokens of its links, by payer; empty for a replay, whose tokens the caller derives again. */
   linkTokens: ReadonlyMap<string, string>
 }
 
 /**
- * Makes a payment once per (project, merchant, transaction id), in one round trip to the database unless
- * the fraud rules are asked for or the id is taken.
+ * Creates a payment once per (project, merchant, transaction id). It makes one round trip to the database, and one more if the
+ * request asks for the fraud check or the id exists.
  */
 export async function createPayment(
   payments: PaymentContext,
   request: NewPayment,
 ): Promise<Created> {
   const { settings, linkKeys, metrics } = payments
-  await check(payments, request)
+  await refuseBadContent(payments, request)
   const merchant = await payments.findMerchant(request.projectId, request.merchantId)
   const { keyId: linkKeyId, key } = linkKeys().current
   const drafted = routeCharges(
     draftPayment(request, merchant, { ...settings, linkKeyId }),
     payments.routing(),
   )
-  const { draft, time } = await screen(payments, drafted)
-  const event = creationEvent(time === undefined ? draft : created(draft, time), newFact(draft))
+  const { draft, time } = await runFraudRules(payments, drafted)
+  const event = creationEvent(time === undefined ? draft : toPayment(draft, time), newFact(draft))
   const linked = draft.payers.filter(({ hasLink }) => hasLink)
   const linkTokens = new Map(linked.map(({ payerId: id }) => [id, linkToken(key, id)]))
   const tokenHashes = draft.payers.map(({ payerId }) => {
@@ -97,31 +97,35 @@ export async function createPayment(
   })
   const createTime = await payments.storePayment({ draft, event, tokenHashes, time })
   if (createTime === undefined) {
-    return { payment: await repeat(payments, request), replayed: true, linkTokens: new Map() }
+    return { payment: await readReplay(payments, request), replayed: true, linkTokens: new Map() }
   }
   metrics.created(draft.fraudCheckStatus)
-  const payment = created(draft, createTime)
+  const payment = toPayment(draft, createTime)
   payments.publish(committedEvent(event, draft.projectId, createTime))
   payments.callBackend(announcementsOf(payment))
   return { payment, replayed: false, linkTokens }
 }
 
-/** Refuses invalid content; an id that was used with other content is reported first. */
-async function check({ db, settings }: PaymentContext, request: NewPayment): Promise<void> {
+/** Refuses invalid content. If the transaction id was used with other content, that is the error: a repeat of the id comes first. */
+async function refuseBadContent(
+  { db, settings }: PaymentContext,
+  request: NewPayment,
+): Promise<void> {
   try {
     checkNewPayment(request, settings)
   } catch (failure) {
-    const isWellFormed = failure instanceof Failure && aboutContent.has(failure.reason)
-    if (isWellFormed && (await readByTransaction(db, request)) !== undefined) throw usedBefore()
+    const isWellFormed = failure instanceof Failure && contentReasons.has(failure.reason)
+    if (isWellFormed && (await readByTransaction(db, request)) !== undefined)
+      throw duplicateTransactionId()
     throw failure
   }
 }
 
 /** Refusals of requests whose fields are all well formed. */
-const aboutContent = new Set<Reason>(['UNSUPPORTED_CHANNEL_METHOD', 'AMOUNT_MISMATCH'])
+const contentReasons = new Set<Reason>(['UNSUPPORTED_CHANNEL_METHOD', 'AMOUNT_MISMATCH'])
 
-/** Runs the fraud rules where they are asked for. A stopped draft has a time, which its callback contains. */
-async function screen(
+/** Runs the fraud rules if the request asks for them. A draft that they stop gets its time here, because its callback contains it. */
+async function runFraudRules(
   { db, settings }: PaymentContext,
   draft: DraftPayment,
 ): Promise<{ draft: DraftPayment; time?: Date }> {
@@ -136,7 +140,7 @@ async function screen(
     payerNumbers,
     recentRequests: recent.requests,
   })
-  return finding === undefined ? { draft } : { draft: stopped(draft), time: recent.now }
+  return finding === undefined ? { draft } : { draft: failedDraft(draft), time: recent.now }
 }
 
 function newFact(draft: DraftPayment): Fact {
@@ -149,16 +153,16 @@ function newFact(draft: DraftPayment): Fact {
   }
 }
 
-async function repeat({ db }: PaymentContext, request: NewPayment): Promise<Payment> {
+async function readReplay({ db }: PaymentContext, request: NewPayment): Promise<Payment> {
   const earlier = await readByTransaction(db, request)
   if (earlier === undefined) throw new Error('the taken transaction id is not there')
   if (!digestsEqual(earlier.fingerprint, Buffer.from(request.fingerprint))) {
-    throw usedBefore()
+    throw duplicateTransactionId()
   }
   return earlier.payment
 }
 
-function usedBefore(): Failure {
+function duplicateTransactionId(): Failure {
   return new Failure('DUPLICATE_TRANSACTION_ID', 'id was used before with another body', {
     details: { field: 'id' },
   })
@@ -170,20 +174,20 @@ export async function getPayment(
   key: PaymentKey,
 ): Promise<Payment> {
   const reading = await findPayment(key)
-  return owned(reading?.payment, key)
+  return requireOwn(reading?.payment, key)
 }
 
-/** Cancels a pending payment; a cancelled one is answered as it is. */
+/** Cancels a pending payment; returns a cancelled one unchanged. */
 export async function cancelPayment(context: PaymentContext, key: PaymentKey): Promise<Payment> {
   const { payment } = await change(context, {
     place: key,
     absent: notFound,
-    decide: ({ payment, now }) => ({ transition: cancel(owned(payment, key), now) }),
+    decide: ({ payment, now }) => ({ transition: cancel(requireOwn(payment, key), now) }),
   })
   return payment
 }
 
-/** Refunds a paid payment and keeps the reason, if there is one; a refunded one is answered as it is. */
+/** Refunds a paid payment and stores the reason, if there is one; returns a refunded one unchanged. */
 export async function refundPayment(
   context: PaymentContext,
   key: PaymentKey,
@@ -194,7 +198,7 @@ export async function refundPayment(
     place: key,
     absent: notFound,
     decide({ payment, now }) {
-      const transition = refund(owned(payment, key), now)
+      const transition = refund(requireOwn(payment, key), now)
       const isReason = transition !== undefined && reason !== ''
       return { transition, reason: isReason ? { projectId, paymentId, reason } : undefined }
     },
@@ -203,36 +207,36 @@ export async function refundPayment(
 }
 
 /** A payment of the merchant that the key names, if it names one. Throws PAYMENT_NOT_FOUND for any other. */
-function owned(payment: Payment | undefined, key: PaymentKey): Payment {
+function requireOwn(payment: Payment | undefined, key: PaymentKey): Payment {
   if (payment === undefined) throw notFound()
   if (key.merchantId !== undefined && payment.merchantId !== key.merchantId) throw notFound()
   return payment
 }
 
-/** The one answer for ids that are unknown, foreign or no ids at all. */
+/** The refusal of a payment id that is unknown, malformed, or of another project or merchant: the same for all, so that it reveals nothing. */
 export function notFound(): Failure {
   return new Failure('PAYMENT_NOT_FOUND', 'there is no such payment request')
 }
 
-/** Stores a payment, alone or with others; what it answers and throws is its own. */
+/** Stores a payment, perhaps in a batch. Resolves to its time of creation; undefined when the transaction id exists. */
 export type StorePayment = (rows: NewRows) => Promise<Date | undefined>
 
-/** Makes what stores payments. One that the server refuses is refused alone. */
+/** Makes the batcher that stores payments. A payment that the database refuses does not affect the others of its batch. */
 export function batchingStore(db: Database): StorePayment {
   const alone = (rows: NewRows) => insertPayment(db, rows)
   const store = batched<NewRows, Date | undefined>({
     maxInFlight: 2,
     maxBatchSize: 32,
     alone,
-    together: (group) => storeTogether(db, group),
-    // By the server, or as something that cannot be sent to it.
+    together: (group) => storeGroup(db, group),
+    // Refused by the server, or a value that cannot be encoded for it.
     isOfOne: (error) => isRefused(error) || error instanceof RangeError,
   })
   return (rows) => (isPlain(rows) ? store(rows) : alone(rows))
 }
 
-/** In one order everywhere: groups with the same ids of merchants wait for each other instead of locking up. */
-async function storeTogether(db: Database, group: NewRows[]): Promise<(Date | undefined)[]> {
+/** Inserts in the order of keys, so that two groups with the same transaction ids wait for each other and do not deadlock. */
+async function storeGroup(db: Database, group: NewRows[]): Promise<(Date | undefined)[]> {
   const sorted = group.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
   const times = await insertPaymentGroup(db, sorted)
   const byRows = new Map(sorted.map((rows, index) => [rows, times[index]]))
@@ -243,10 +247,10 @@ function keyOf({ draft }: NewRows): string {
   return `${draft.projectId} ${draft.merchantId} ${draft.transactionId}`
 }
 
-/** Reads a payment, alone or with others. */
+/** Reads a payment, perhaps in a batch. */
 export type FindPayment = (key: ReadKey) => Promise<Reading | undefined>
 
-/** Makes what reads payments. Each read begins after it was asked for, so it sees what was committed by then. */
+/** Makes the batcher that reads payments. A read starts after its call, so it sees everything that was committed before the call. */
 export function batchingReader(db: Database): FindPayment {
   return batched<ReadKey, Reading | undefined>({
     maxInFlight: 2,

@@ -8,7 +8,7 @@ import { recordReturnedRefund } from '../domain/request-end.ts'
 import { change } from './change.ts'
 import type { PaymentContext } from './payments.ts'
 
-/** The connector that reports; undefined for what a connector answered us, and for an operator's bearer. */
+/** Name of the connector that reports. Undefined for an outcome in the response to our own call, and for an operator's bearer. */
 export type Reporter = string | undefined
 
 /** What became of an attempt of a payer. */
@@ -56,7 +56,7 @@ function decideOnReport(
   const payer = payment.payers.find((one) => one.payerId === payerId)
   if (payer === undefined || !payer.hasLink) throw unknown('charge')
   if (reported.includes(outcome)) return {}
-  // That an attempt is unknown is no report of the back end, and is true for ever.
+  // `unknown` comes from our own enquiry and is final: it is not stored as a report, and earlier reports do not matter.
   const isReport = outcome !== 'unknown'
   const earlier = isReport ? [...reported] : []
   return {
@@ -90,8 +90,8 @@ export async function reportPayout(
 }
 
 /**
- * Processes the outcome of a refund. One that the back end refuses permanently needs an operator: the money is
- * noted as returned to us and the failure is counted. CHARGE_NOT_FOUND for an unknown refund.
+ * Processes the outcome of a refund. If the back end refuses it permanently, records that the money is with us again and counts
+ * the failure, because an operator has to act. CHARGE_NOT_FOUND for an unknown refund.
  */
 export async function reportRefund(
   context: PaymentContext,
@@ -119,7 +119,7 @@ export async function reportRefund(
   context.log.error({ refundId }, 'refund refused by the back end')
 }
 
-/** Another connector's id answers like an unknown one. */
+/** Refuses a report about what another connector has, with the same error as an unknown id. */
 function checkReporter(
   { routing, log }: PaymentContext,
   reporter: Reporter,

@@ -1,8 +1,8 @@
-// Changes of routes by operators; every change is audited, and counts in every replica within a second.
+// Operators' changes of routes. Each is audited, and every replica applies it within a second.
 import { Failure, invalid } from '#core/errors/errors.ts'
 import type { Database } from '#platform/db/db.ts'
 import { checkKey, checkRoute, type Route, type RouteKey } from '../domain/routing.ts'
-import type { Connectors } from '../ports/connectors.ts'
+import type { Connectors } from '../ports/backend.ts'
 import {
   beginRouteChange,
   countRoutes,
@@ -15,14 +15,14 @@ import {
 export type RouteContext = {
   db: Database
   connectors: Connectors
-  /** Has this process know the change at once. */
+  /** Reads the routes again in this process, so that it need not wait for its next poll. */
   reload: () => Promise<void>
 }
 
 /** Who makes a change, for the audit. */
 export type Actor = { caller: string; requestId: string | undefined }
 
-/** Each replica keeps all of them in memory. */
+/** A limit, because each replica keeps all routes in memory. */
 const maxRoutes = 1_000
 
 /** Makes or replaces a route. INVALID_PARAMETER for one that could never apply, an unknown connector, and one too many. */

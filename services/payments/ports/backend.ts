@@ -1,6 +1,7 @@
-// The back end as payments uses it, over payweave.backend.v1.
+// The back ends that payments calls, over payweave.backend.v1, by the names of their connectors.
 import type { Client } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
+import type { KeyRing } from '#core/identity/key-ring.ts'
 import {
   type PaymentChannel,
   type PaymentState,
@@ -18,8 +19,11 @@ import {
 } from '#gen/payweave/backend/v1/charges_pb.js'
 import type { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
 import type { FrameTheme } from '#gen/payweave/types/v1/types_pb.js'
+import { NotSent } from '#platform/rpc/client/not-sent.ts'
 import { timestampOf } from '../api/messages.ts'
+import type { CallOf } from '../domain/backend-call.ts'
 import type { AttemptOutcome } from '../domain/charge-report.ts'
+import { cashCode } from '../domain/links.ts'
 
 /** A charge that may be paid from now on. */
 export type Announcement = {
@@ -32,6 +36,15 @@ export type Announcement = {
   /** Empty but for channel agent. */
   cashCode: string
   expireTime: Date
+}
+
+/** What the back end receives about a charge. INTERNAL_ERROR when the key of its cash code was retired. */
+export function announcementOf(
+  { subjectId: payerId, charge: { linkKeyId, ...charge } }: CallOf<'announce'>,
+  keys: KeyRing,
+): Announcement {
+  const isAgent = charge.paymentChannel === 'agent'
+  return { payerId, ...charge, cashCode: isAgent ? cashCode(keys, { payerId, linkKeyId }) : '' }
 }
 
 /** A charge that can no longer be paid. */
@@ -47,7 +60,7 @@ export type AttemptAnswer = {
   refusalReason?: RefusalReason | undefined
 }
 
-/** What payments asks of the outside world. Every call may be repeated. */
+/** The calls of payments to a connector. Every call is idempotent. */
 export type Backend = {
   announce(charges: Announcement[]): Promise<void>
   withdraw(withdrawals: Withdrawal[]): Promise<void>
@@ -136,7 +149,7 @@ export function backendPort(
 }
 
 function answerOf(answer: GetAttemptResponse | PayWithWalletResponse): AttemptAnswer {
-  // An unknown value of a later contract does not prove that nothing was paid: ask again.
+  // A value that a later version of the contract added does not say that nothing was paid, so the worker enquires again.
   const outcome = outcomes[answer.outcome] ?? 'processing'
   if (outcome !== 'refused') return { outcome }
   return { outcome, refusalReason: wordOf(refusalReasons, answer.refusalReason) }
@@ -160,5 +173,36 @@ async function unlessUnknown<T>(call: () => Promise<T>): Promise<T | undefined> 
   } catch (error) {
     if (error instanceof Failure && error.reason === 'CHARGE_NOT_FOUND') return undefined
     throw error
+  }
+}
+
+/** The connectors of a process. */
+export type Connectors = {
+  /** Name of the one at BACKEND_URL. It also takes rows without a connector, from before there were routes. */
+  defaultName: string
+  /** All of them. */
+  names: readonly string[]
+  /**
+   * The connector of a row. Throws SERVICE_UNAVAILABLE, as a call that was not sent, for one that is not in the settings of
+   * this process: nothing goes elsewhere instead.
+   */
+  of(name: string | null): Backend
+}
+
+/** Makes the connectors of a map by name, of which `defaultName` is one. */
+export function connectorsOf(
+  backends: ReadonlyMap<string, Backend>,
+  defaultName: string,
+): Connectors {
+  return {
+    defaultName,
+    names: [...backends.keys()],
+    of(name) {
+      const backend = backends.get(name ?? defaultName)
+      if (backend !== undefined) return backend
+      throw new Failure('SERVICE_UNAVAILABLE', `the connector ${name} is not configured`, {
+        cause: new NotSent(),
+      })
+    },
   }
 }

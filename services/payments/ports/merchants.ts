@@ -3,44 +3,35 @@ import type { Client } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
+import { ttlCache } from '#platform/rpc/client/ttl-cache.ts'
 import { runDetached } from '#platform/rpc/context.ts'
 import type { Merchant } from '../domain/new-payment.ts'
 
 /** Finds a merchant of a project. PW_INVALID_API_KEY when the project has no such merchant. */
 export type FindMerchant = (projectId: string, merchantId: string) => Promise<Merchant>
 
-const rememberMs = 60_000
-const maxCached = 10_000
+const merchantTtlMs = 60_000
+const maxMerchants = 10_000
 
-/** Asks accounts, once a minute and merchant; calls that come together share one question. */
+/** Makes the function that finds merchants. Concurrent calls share one look-up; a failure or refusal is not cached. */
 export function merchantFinder(
   access: Pick<Client<typeof AccessService>, 'getMerchant'>,
-  now: () => number = Date.now,
+  nowMs: () => number = () => performance.now(),
 ): FindMerchant {
-  const remembered = new Map<string, { merchant: Promise<Merchant>; untilMs: number }>()
-  return (projectId, merchantId) => {
-    const key = `${projectId} ${merchantId}`
-    const known = remembered.get(key)
-    if (known !== undefined && now() < known.untilMs) return known.merchant
-    // Shared by calls, so bound to the deadline and the abort of none of them.
-    const merchant = runDetached(() => ask(access, projectId, merchantId))
-    remembered.delete(key)
-    remembered.set(key, { merchant, untilMs: now() + rememberMs })
-    if (remembered.size > maxCached) forgetOldest(remembered)
-    // Failures and refusals are not cached.
-    merchant.catch(() => {
-      if (remembered.get(key)?.merchant === merchant) remembered.delete(key)
-    })
-    return merchant
-  }
+  const merchants = ttlCache<Merchant>({
+    ttlMs: () => merchantTtlMs,
+    refusedTtlMs: () => 0,
+    maxEntries: maxMerchants,
+    nowMs,
+  })
+  return async (projectId, merchantId) =>
+    merchants.get(`${projectId} ${merchantId}`, () =>
+      // Callers share this look-up, so it has the deadline and the abort of none of them.
+      runDetached(() => lookUp(access, projectId, merchantId)),
+    )
 }
 
-function forgetOldest(remembered: Map<string, unknown>): void {
-  const oldest = remembered.keys().next()
-  if (oldest.done !== true) remembered.delete(oldest.value)
-}
-
-async function ask(
+async function lookUp(
   access: Pick<Client<typeof AccessService>, 'getMerchant'>,
   projectId: string,
   merchantId: string,

@@ -1,4 +1,4 @@
-// Statements on attempts to pay: our own whose outcome is not known, and why the last one of a payer was refused.
+// Statements on attempts to pay: those of ours without an outcome, and why the last one of a payer was refused.
 import type { RefusalReason } from '#core/payment/words.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { PayerPlace } from './payment-store.ts'
@@ -12,7 +12,7 @@ const enquireStatement = sql(
    where attempt_id = $1 and next_enquiry_time is not null`,
 )
 
-/** Has an open attempt asked for after `delayMs`. */
+/** Schedules the enquiry about an attempt without an outcome. */
 export async function enquireAfter(
   db: Queryable,
   attemptId: string,
@@ -33,6 +33,7 @@ const claimStatement = sql(
   'attempt_claim',
   `with due as (
      select attempt_id from attempt where next_enquiry_time <= clock_now()
+       and (connector = any($3::text[])) is true <> $2::boolean
      order by next_enquiry_time limit $1 for update skip locked
    )
    update attempt set enquiries = attempt.enquiries + 1, next_enquiry_time = clock_now()
@@ -42,12 +43,20 @@ const claimStatement = sql(
      attempt.connector`,
 )
 
+/** Attempts at these connectors alone, or at all but these: also those of rows that name none. */
+export type AtConnectors = { only: readonly string[] } | { except: readonly string[] }
+
 /**
- * Takes attempts whose outcome is to be asked for, and sets when they are due again: after 2 s, doubling
- * to five minutes. Locks them for this one statement.
+ * Claims attempts that are due for an enquiry, and schedules the next one: after 2 s, doubling to five minutes. Locks them for
+ * this one statement.
  */
-export async function claimAttempts(db: Queryable, limit: number): Promise<Attempt[]> {
-  const rows = await db.rows<AttemptRow>(claimStatement, [limit])
+export async function claimAttempts(
+  db: Queryable,
+  limit: number,
+  at: AtConnectors,
+): Promise<Attempt[]> {
+  const names = 'except' in at ? at.except : at.only
+  const rows = await db.rows<AttemptRow>(claimStatement, [limit, 'except' in at, names])
   return rows.map((row) => ({
     attemptId: row.attempt_id,
     projectId: row.project_id,

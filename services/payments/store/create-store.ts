@@ -7,7 +7,7 @@ import type { Payee } from '../domain/payment.ts'
 import type { StoredEvent } from '../domain/stored-event.ts'
 import { taskLeasedUntil } from './task-store.ts'
 
-/** A column of a row set that is handed in: its name and type. */
+/** The columns of a row set that is a parameter: names and types. */
 type Columns = readonly (readonly [name: string, type: string])[]
 
 const payerColumns: Columns = [
@@ -42,7 +42,7 @@ const payeeColumns: Columns = [
 
 const commonParameters = 31
 
-// One payer and one payee, the common case, come as plain parameters: it saves the server 15 % against JSON.
+// One payer and one payee, the common case, are plain parameters: it saves the server 15 % against JSON.
 const plainPayer = plainRow('payer_row', payerColumns, commonParameters + 1)
 const plainPayee = plainRow('payee_row', payeeColumns, commonParameters + 1 + payerColumns.length)
 const createOne = sql('payment_create_one', createText(plainPayer, plainPayee))
@@ -53,7 +53,7 @@ const createMany = sql(
     jsonRows('payee_row', payeeColumns, commonParameters + 2),
   ),
 )
-// Of a group: what was written, with its number in the arrays.
+// Of a group: the payments that were inserted, with their positions in the arrays.
 const madeText = `, made as materialized (
        select array_position($1::uuid[], payment_id) as i, create_time from new_payment
      )`
@@ -65,13 +65,13 @@ export type NewRows = {
   event: StoredEvent
   /** By payer; null for one without a link. */
   tokenHashes: (Buffer | null)[]
-  /** A time of the database clock that the event contains already; without it the clock is read when the rows are written. */
+  /** Time of creation, by the database clock, if the event contains it already; otherwise the statement reads the clock. */
   time?: Date | undefined
 }
 
 /**
  * Inserts a payment with its payers, payees, event and announcements in one transaction; event and announcements are
- * leased to this process. Returns the time of creation; undefined when the merchant's id of it is taken.
+ * leased to this process. Returns the time of creation; undefined when the merchant has a payment with this transaction id.
  */
 export async function insertPayment(db: Queryable, rows: NewRows): Promise<Date | undefined> {
   const { payers, payees } = peopleOf(rows)
@@ -83,14 +83,14 @@ export async function insertPayment(db: Queryable, rows: NewRows): Promise<Date 
   return row?.create_time
 }
 
-/** True for a payment of one payer and one payee: it may be one of a group. */
+/** True for a payment of one payer and one payee: only such payments are inserted in groups. */
 export function isPlain({ draft }: NewRows): boolean {
   return draft.payers.length === 1 && draft.payees.length === 1
 }
 
 /**
- * Stores plain payments in one statement, all of them or, when one of them is refused, none. Answers the times of
- * creation in their order; undefined where the merchant's id is taken, be it by another one of the group.
+ * Inserts plain payments in one statement: all of them or, if the database refuses one, none. Returns the times of creation in
+ * their order; undefined where the transaction id exists, also if another payment of the group has it.
  */
 export async function insertPaymentGroup(
   db: Queryable,
@@ -115,8 +115,8 @@ export async function insertPaymentGroup(
 }
 
 /**
- * The single statement with an array in place of every parameter, and the types of their elements. Of the arrays each
- * row takes its own elements by their position: as JSON, or joined with what was written, they cost the server a third more.
+ * The statement of one payment with an array in place of every parameter, and the element types of the arrays. Each payment reads
+ * its elements by position: as JSON, or joined with the inserted rows, they cost the server a third more.
  */
 function groupStatement(): { statement: Sql; types: ArrayType[] } {
   const types: ArrayType[] = []
@@ -132,12 +132,12 @@ function groupStatement(): { statement: Sql; types: ArrayType[] } {
   return { statement: sql('payment_create_group', text), types }
 }
 
-/** The write of a payment; as that of a group it is written once for each `i` from 1 to the number of payments. */
+/** The insert of a payment. For a group it is run for each `i` from 1 to the number of payments. */
 function createText(payers: string, payees: string, group?: 'group'): string {
   const made = group ? 'made' : 'new_payment'
   return `with at_time as (
        select ${group ? 'i,' : ''}
-         coalesce($31::timestamptz, date_trunc('milliseconds', clock_now())) as now
+         coalesce($31::timestamptz, date_trunc('milliseconds', business_now())) as now
        ${group ? 'from generate_series(1, cardinality($1::uuid[])) as i' : ''}
      ), new_payment as (
        insert into payment (payment_id, project_id, merchant_id, transaction_id,
@@ -205,7 +205,7 @@ function jsonOf(columns: Columns, rows: unknown[][]): string {
   )
 }
 
-// As text, in which no digit is lost and bytes have a form.
+// A bigint and bytes as text: JSON would lose digits of the first and has no form for the second.
 function jsonValue(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value
@@ -292,20 +292,20 @@ function payeeValues(payee: Payee, position: number): unknown[] {
 const countRecent = sql(
   'payer_count_recent',
   `select coalesce(max(recent.requests), 0)::integer as requests,
-     date_trunc('milliseconds', clock_now()) as now
+     date_trunc('milliseconds', business_now()) as now
    from unnest($2::text[]) as number cross join lateral (
      select count(distinct named.payment_id) as requests from (
        select payment_id from payer
        where project_id = $1 and mobile_number_e164 = number
-         and create_time > clock_now() - interval '1 minute'
+         and create_time > business_now() - interval '1 minute'
        limit $3
      ) named
    ) recent`,
 )
 
 /**
- * The most requests of the last minute that name one of the payers, counted up to a limit of rows, and
- * the database time. Locks nothing, so that simultaneous requests may each miss the others.
+ * The maximum over the payers of requests of the last minute that name one, counted up to a limit of rows, and the database time.
+ * Locks nothing, so concurrent requests may each miss the others.
  */
 export async function countRecentRequests(
   db: Queryable,

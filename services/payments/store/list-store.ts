@@ -13,7 +13,7 @@ export type PaymentFilter = {
   startTime: Date | undefined
   /** Where the page begins: only payments before this place are on it. */
   before: ListPlace
-  /** At most so many are on it. */
+  /** Maximum payments of the page. */
   limit: number
 }
 
@@ -68,7 +68,7 @@ const listStatement = pageOf(
    ) found`,
 )
 
-/** So many rows of a number's payers are read for one page: few of them may be of the merchant and the state. */
+/** Maximum rows of payers with the number that are read for one page: perhaps few of them are of the merchant and the state. */
 const maxScanned = 1_000
 const payersOfNumber = `select r.create_time, r.payment_id, r.position from payer r
    where r.project_id = $1 and r.mobile_number_e164 = $2 and r.create_time >= $3
@@ -135,7 +135,7 @@ function listByKey(db: Queryable, filter: PaymentFilter): Promise<PaymentSummary
   return db.rows(listOfTransactionStatement, [...values, transactionId, mobileNumberE164 ?? null])
 }
 
-/** The parameters that all lists have; `second` is what the index of the list has beside the project. */
+/** The parameters of all lists; `second` is the merchant or the number, by the index that the list reads. */
 function valuesOf({ projectId, startTime, before, limit, state }: PaymentFilter, second: string) {
   const { createTime, paymentId } = before
   const start = startTime ?? noLowerBound

@@ -1,4 +1,4 @@
-// Locks payments and reads what their changes are decided from.
+// Locks payments, and reads what the decisions about their changes need.
 import { arrayParameter } from '#platform/db/arrays.ts'
 import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import type { AttemptOutcome } from '../domain/charge-report.ts'
@@ -9,13 +9,13 @@ import { type PaymentRow, type ReadKey, readingsOf, readingWhere } from './payme
 /** Names a payment: by its key, or by the id of a payer, a payee or a refund of it. */
 export type Place = ReadKey | { payerId: string } | { payeeId: string } | { refundId: string }
 
-const placed = `(
+const namedPayments = `(
      select project_id, payment_id from unnest($1::uuid[], $2::uuid[]) as k (project_id, payment_id)
      union select project_id, payment_id from payer where payer_id = any($3::uuid[])
      union select project_id, payment_id from payee where payee_id = any($4::uuid[])
      union select project_id, payment_id from refund where refund_id = any($5::uuid[])
-   ) as placed
-   join payment p on p.project_id = placed.project_id and p.payment_id = placed.payment_id`
+   ) as named
+   join payment p on p.project_id = named.project_id and p.payment_id = named.payment_id`
 
 /*
  * Locks. Every change of a payment holds the lock of its row, so payers, payees, refunds, reports and tasks need none of
@@ -25,7 +25,7 @@ const placed = `(
  *   - A change alone waits for the one row that it locks, and holds nothing meanwhile.
  * The statements of enquiries and tasks lock rows of `attempt` and `task` for themselves alone and wait for no payment.
  */
-const lockText = `select p.project_id, p.payment_id from ${placed}
+const lockText = `select p.project_id, p.payment_id from ${namedPayments}
    order by p.project_id, p.payment_id for no key update of p`
 
 const lockStatements: Record<'free' | 'waiting', Sql> = {
@@ -33,8 +33,9 @@ const lockStatements: Record<'free' | 'waiting', Sql> = {
   waiting: sql('payment_lock', lockText),
 }
 
-// The lock is of a statement before this one, whose snapshot is older than the wait for it.
-const readStatement = readingWhere('payment_read_locked', 'true', placed)
+// A statement of its own: the snapshot of the locking statement is older than its wait, so it would not see what the other
+// transaction has committed.
+const readStatement = readingWhere('payment_read_locked', 'true', namedPayments)
 
 const reportedStatement = sql(
   'charge_report_read',
@@ -49,8 +50,8 @@ const refundsStatement = sql(
    where refund_id = any($1::uuid[])`,
 )
 
-/** What the changes of one batch are about. */
-export type Wanted = { places: Place[]; attempts: AttemptKey[] }
+/** The payments and attempts that the changes of one batch name. */
+export type LockRequest = { places: Place[]; attempts: AttemptKey[] }
 
 /** A payment as it was read, and whether this transaction has its lock. */
 export type LockedPayment = { payment: Payment; now: Date; isLocked: boolean }
@@ -69,7 +70,7 @@ export type Locked = {
  */
 export async function lockPayments(
   tx: Queryable,
-  { places, attempts }: Wanted,
+  { places, attempts }: LockRequest,
   lock: 'free' | 'waiting',
 ): Promise<Locked> {
   const parameters = placeParameters(places)
@@ -80,12 +81,12 @@ export async function lockPayments(
     attempts.length > 0 ? readReports(tx, attempts) : [],
     refundIds.length > 0 ? readRefunds(tx, refundIds) : [],
   ])
-  const held = new Set(locked.map((row) => row.payment_id))
+  const lockedIds = new Set(locked.map((row) => row.payment_id))
   return {
     payments: readingsOf(rows).map(({ payment, now }) => ({
       payment,
       now,
-      isLocked: held.has(payment.paymentId),
+      isLocked: lockedIds.has(payment.paymentId),
     })),
     reports,
     refunds,

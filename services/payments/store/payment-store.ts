@@ -92,7 +92,7 @@ export function readingWhere(name: string, condition: string, source = 'payment 
        p.fee_convenience_minor, p.fee_payer_pays_minor, p.fee_payee_pays_minor,
        p.fee_merchant_pays_minor, p.success_url, p.error_url, p.notify_url, p.callback_url,
        p.callback_sequence, p.create_time, p.update_time, p.expire_time,
-       date_trunc('milliseconds', clock_now()) as now,
+       date_trunc('milliseconds', business_now()) as now,
        people.*
      from ${source} cross join lateral (
        select r.payer_id, r.mobile_number as payer_mobile_number,

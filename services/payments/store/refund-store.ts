@@ -3,7 +3,7 @@ import { type Queryable, sql } from '#platform/db/db.ts'
 
 const unreportedStatement = sql(
   'refund_unreported_oldest',
-  `select extract(epoch from clock_now() - min(create_time))::float8 as age_s from refund
+  `select extract(epoch from business_now() - min(create_time))::float8 as age_s from refund
    where state = 'sent'`,
 )
 

@@ -30,11 +30,18 @@ type Row = {
   is_young: boolean
 }
 
+// Ids hold real time. Business time alone would make a settlement old whenever the test clock of a sandbox moves.
+const idOfAMinuteAgo = `rpad(
+       lpad(to_hex((extract(epoch from clock_now() - interval '1 minute') * 1000)::bigint), 12, '0'),
+       32, '0')::uuid`
+
 const listStatement = sql(
   'settlement_list',
   `select s.settlement_id, s.project_id, s.payment_id, s.kind, s.payer_id, s.payee_id, s.attempt_id,
      s.reverses_id, r.kind as reverses_kind, s.amount_minor, s.currency, s.create_time,
-     p.merchant_id, p.transaction_id, s.create_time > clock_now() - interval '1 minute' as is_young
+     p.merchant_id, p.transaction_id,
+     s.create_time > business_now() - interval '1 minute'
+       or s.settlement_id > (select ${idOfAMinuteAgo}) as is_young
    from settlement s
    join payment p on p.project_id = s.project_id and p.payment_id = s.payment_id
    left join settlement r on r.settlement_id = s.reverses_id

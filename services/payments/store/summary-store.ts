@@ -42,7 +42,7 @@ export async function rollUpEnds(db: Queryable, limit: number): Promise<number> 
 const deleteStatement = sql(
   'payment_hour_delete_old',
   `delete from payment_hour where ctid = any (array(
-     select ctid from payment_hour where hour < clock_now() - interval '7 days'
+     select ctid from payment_hour where hour < business_now() - interval '7 days'
      order by hour limit $1 for update skip locked))`,
 )
 
@@ -54,7 +54,7 @@ export function deleteOldHours(db: Queryable, limit: number): Promise<number> {
 /** An answer has no more room for an amount. */
 const maxMinor = '9223372036854775807'
 const ofTheDay = `project_id = $1 and merchant_id = $2
-     and hour >= date_trunc('hour', clock_now(), 'UTC') - interval '23 hours'`
+     and hour >= date_trunc('hour', business_now(), 'UTC') - interval '23 hours'`
 
 const hoursStatement = sql(
   'payment_hours',
@@ -83,7 +83,7 @@ const openStatement = sql(
 
 const timeStatement = sql(
   'payment_summary_time',
-  `select date_trunc('milliseconds', clock_now()) as now`,
+  `select date_trunc('milliseconds', business_now()) as now`,
 )
 
 /** What ended in the last 24 hours, this one included; what is open; and when that was read. */

@@ -54,8 +54,8 @@ export function claimTasks(
   return db.rows(claimStatement, [limit, taskLeaseMs, kinds])
 }
 
-// Almost every payment has a charge and a payout, so nothing is kept of them: a row that is deleted writes to no index, one
-// that is changed to each. If the database crashes and forgets this, the call is made again, which changes nothing.
+// Almost every payment has a charge and a payout, so their rows are deleted: a delete writes to no index, an update to each. If
+// the database crashes and loses the delete, the call is repeated, which is idempotent.
 const deleteStatement = sql(
   'task_delete_done',
   `with ${asyncCommit}
@@ -100,9 +100,10 @@ const moveStatement = (kind: 'announce' | 'payout', table: string, id: string, c
        select t.subject_id from unnest($1::uuid[], $2::integer[]) as w (subject_id, attempts)
          join task t on ${byKey('t.subject_id', 'w.subject_id')} and t.kind = '${kind}'
          join ${table} s on ${byKey(`s.${id}`, 'w.subject_id')}
+         join payment p on ${byKey('p.project_id', 's.project_id')} and ${byKey('p.payment_id', 's.payment_id')}
        where ${isOpen} and t.attempts = w.attempts and t.unsent_attempts = w.attempts - 1
          and s.connector is not distinct from $3::text and ${condition}
-       for no key update of t, s skip locked
+       for no key update of p, t, s skip locked
      ), moved as (
        update ${table} set connector = $4 from free
        where ${byKey(`${table}.${id}`, 'free.subject_id')}
@@ -121,8 +122,9 @@ const moveStatements = {
 
 /**
  * Gives charges or payouts to another connector, with a new attempt that is leased to this process: only those of which every
- * attempt up to this one reached no connector, and which nobody has called since. Returns their ids. Locks rows of tasks,
- * payers and payees for this one statement, and skips those that are locked.
+ * attempt up to this one reached no connector, and which nobody has called since. Returns their ids. Locks rows of payments,
+ * tasks, payers and payees for this one statement, and skips those that are locked: a change of the payment withdraws
+ * at the connector that it has read.
  */
 export async function moveCalls(
   db: Queryable,
@@ -145,7 +147,7 @@ const countStatement = sql(
    where subject_id = any($1::uuid[]) and kind = 'announce' and ${isOpen}`,
 )
 
-/** Counts an attempt to announce that is about to be made beside the tasks: from now on no charge moves to another connector. */
+/** Counts an announcement that the caller makes outside of the tasks. From then on no worker moves these charges to another connector. */
 export async function countAttempt(db: Queryable, payerIds: string[]): Promise<void> {
   await db.run(countStatement, [payerIds])
 }
@@ -197,7 +199,7 @@ export async function readCharges(
   }))
 }
 
-/** Reads what the calls of claimed tasks say. Locks nothing. */
+/** Reads the content of the calls of claimed tasks. Locks nothing. */
 export async function readCalls(db: Queryable, tasks: ClaimedTask[]): Promise<BackendCall[]> {
   const idsOf = (kind: Task['kind']) =>
     tasks.flatMap((task) => (task.kind === kind ? [task.subject_id] : []))
@@ -236,13 +238,13 @@ async function readSome<T>(ids: string[], read: (ids: string[]) => Promise<T[]>)
 const backlogStatement = sql(
   'task_backlog',
   `select kinds.kind, count(task.subject_id)::integer as open,
-     coalesce(extract(epoch from clock_now() - min(task.create_time)), 0)::float8 as "oldestS"
+     coalesce(extract(epoch from business_now() - min(task.create_time)), 0)::float8 as "oldestS"
    from unnest(enum_range(null::task_kind)) as kinds(kind)
      left join task on task.kind = kinds.kind and task.done_time is null
    group by kinds.kind`,
 )
 
-/** How much is open of each kind, and for how long the oldest. */
+/** Number of open tasks by kind, and the age of the oldest. */
 export function taskBacklog(db: Queryable): Promise<Backlog[]> {
   return db.rows(backlogStatement, [])
 }

@@ -16,8 +16,8 @@ import type { StoredEvent } from '../domain/stored-event.ts'
 import { expiryCheckTime, type Transition } from '../domain/transition.ts'
 import { taskLeasedUntil } from './task-store.ts'
 
-// Rows of `u` are rows as they are to be; each must stand where it was read. A connector that a row has stays: only a call that
-// reached none moves it (task-store.ts).
+// `u` has the new values of rows. Each row is updated only if it still has the state in which it was read. A connector that a row
+// has stays: only `moveCalls` (task-store.ts) changes it.
 const updatePayments = sql(
   'payment_update',
   `update payment set state = u.to_state::payment_state, callback_sequence = u.callback_sequence,
@@ -96,7 +96,7 @@ const insertEvents = sql(
 const insertReports = sql(
   'charge_report_insert',
   `insert into charge_report (payer_id, attempt_id, outcome, refusal_reason, report_time)
-   select payer_id, attempt_id, outcome::charge_outcome, refusal_reason, clock_now()
+   select payer_id, attempt_id, outcome::charge_outcome, refusal_reason, business_now()
    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
      as r (payer_id, attempt_id, outcome, refusal_reason)`,
 )
@@ -105,7 +105,7 @@ const insertAttempts = sql(
   'attempt_insert',
   `insert into attempt (attempt_id, project_id, payment_id, payer_id, connector, create_time,
      next_enquiry_time)
-   select attempt_id, project_id, payment_id, payer_id, connector, clock_now(),
+   select attempt_id, project_id, payment_id, payer_id, connector, business_now(),
      clock_now() + lease_ms * interval '1 millisecond'
    from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::integer[])
      as a (attempt_id, project_id, payment_id, payer_id, connector, lease_ms)`,
@@ -122,7 +122,7 @@ const endAttempts = sql(
 
 const endRefunds = sql(
   'refund_end',
-  `update refund set state = r.state::refund_state, end_time = clock_now()
+  `update refund set state = r.state::refund_state, end_time = business_now()
    from unnest($1::uuid[], $2::text[]) as r (refund_id, state)
    where refund.refund_id = r.refund_id and refund.state = 'sent'`,
 )
@@ -130,16 +130,16 @@ const endRefunds = sql(
 const insertReasons = sql(
   'refund_reason_insert',
   `insert into refund_reason (payment_id, project_id, reason, create_time)
-   select payment_id, project_id, reason, clock_now()
+   select payment_id, project_id, reason, business_now()
    from unnest($1::uuid[], $2::uuid[], $3::text[]) as r (payment_id, project_id, reason)`,
 )
 
-/** An event of a payment, with what its row has beside it. */
+/** An event of a payment, with the other columns of its row. */
 export type PaymentEvent = StoredEvent & { projectId: string; occurredAt: Date }
 
 /**
  * Writes decisions in the transaction that holds the locks of their payments, in one round trip; those of one payment in
- * their order. Each row is changed only from the state in which it was read; NotAsRead is thrown, and all of it rolled
+ * their order. Each row is changed only from the state in which it was read; StaleRow is thrown, and all of it rolled
  * back, if one is not. Events and tasks are leased to this process.
  */
 export async function writeDecisions(
@@ -164,8 +164,8 @@ export async function writeDecisions(
   ])
 }
 
-/** A row does not stand where it was read: someone changed it without the lock of its payment. */
-export class NotAsRead extends Error {
+/** A row is no longer in the state in which it was read: something changed it without the lock of its payment. */
+export class StaleRow extends Error {
   constructor() {
     super('a row is not in the state in which it was read')
   }
@@ -173,7 +173,7 @@ export class NotAsRead extends Error {
 
 type Column<T> = [ArrayType, (row: T) => unknown]
 
-/** Runs a statement on the columns of its rows, and on none not at all; returns the number of rows that it wrote. */
+/** Runs a statement with one array for each column, unless there are no rows; returns the number of rows that it wrote. */
 async function write<T>(
   tx: Queryable,
   statement: Sql,
@@ -185,13 +185,13 @@ async function write<T>(
   return tx.run(statement, parameters)
 }
 
-/** Like `write`; every row must be written. */
+/** Like `write`. Throws StaleRow unless every row was written. */
 async function writeEach<T>(...args: Parameters<typeof write<T>>): Promise<void> {
   const [, , rows] = args
-  if ((await write(...args)) !== rows.length) throw new NotAsRead()
+  if ((await write(...args)) !== rows.length) throw new StaleRow()
 }
 
-/** What payments, payers and payees come to: in rounds, and in the last of their transitions. */
+/** Updates payments, payers and payees to their states after the last of their transitions, in the rounds of `roundsOf`. */
 function writeStates(tx: Queryable, transitions: readonly Transition[]): Promise<void>[] {
   const payments = new Map<string, Payment>()
   const payers = new Map<string, Payer>()
@@ -205,7 +205,7 @@ function writeStates(tx: Queryable, transitions: readonly Transition[]): Promise
     payments.set(payment.paymentId, payment)
     for (const payer of payment.payers) payers.set(payer.payerId, payer)
     for (const payee of payment.payees) payees.set(payee.payeeId, payee)
-    // A payout is no state of the request: its row has nothing new.
+    // The transition of a payout does not change the row of the request.
     const isNew = payment.updateTime === now || payment.state !== fromState
     if (isNew) addPath(paths.payments, payment.paymentId, [fromState, payment.state])
     for (const [id, path] of moved.payers) addPath(paths.payers, id, path)

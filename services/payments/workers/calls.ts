@@ -1,16 +1,26 @@
-// Makes calls to connectors and records which were made; no transaction is open during a call.
+// Calls connectors and ends the tasks of the calls that they accepted. No transaction is open during a call. Direct calls are made
+// right after the commit of a change, from memory: the rows of their tasks are inserted already leased to this process. If it does
+// not complete a task, the task worker claims it when the lease expires.
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
 import { batched } from '#platform/db/batcher.ts'
 import type { Database } from '#platform/db/db.ts'
-import { forEachOf } from '#platform/process/loop.ts'
+import {
+  forEachOf,
+  type Loop,
+  startLoop,
+  systemTimers,
+  type Timers,
+} from '#platform/process/loop.ts'
+import { defaultTimeoutMs } from '#platform/rpc/client/client.ts'
 import { wasNotSent } from '#platform/rpc/client/not-sent.ts'
+import { runDetached } from '#platform/rpc/context.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { BackendCall } from '../domain/backend-call.ts'
 import type { Routing } from '../domain/routing.ts'
-import { announcementOf } from '../operations/announce-charges.ts'
-import type { Connectors } from '../ports/connectors.ts'
-import { markDone, markLater } from '../store/task-store.ts'
+import type { PaymentMetrics } from '../metrics.ts'
+import { announcementOf, type Connectors } from '../ports/backend.ts'
+import { markDone, markLater, taskLeaseMs } from '../store/task-store.ts'
 import { mover } from './fallback.ts'
 
 /** What calls are made with. */
@@ -20,18 +30,22 @@ export type CallOptions = {
   connectors: Connectors
   routing: () => Routing
   linkKeys: KeySource
+  metrics: Pick<PaymentMetrics, 'fellBack'>
 }
 
 /** The back end takes this many charges or withdrawals in one call. */
 export const maxCharges = 200
 
 /** Transfers in flight: each is a call of its own. */
-export const maxTransfers = 32
+const maxTransfers = 32
 
 /** Makes calls of any kinds and ends their tasks; those that fail are due again later. Rejects as a Queryable does. */
 export type MakeCalls = (calls: BackendCall[]) => Promise<void>
 
-/** Charges and withdrawals are many in one call, each refund and payout is one of its own. */
+/** Whether a call that was not sent may go to another connector; `received`: its connector has refused it among others. */
+type Fallback = 'may move' | 'stays' | 'received'
+
+/** Makes the function that calls connectors: many charges or withdrawals in one call, each refund and payout in its own. */
 export function callMaker(options: CallOptions): MakeCalls {
   const { db, log, connectors, linkKeys } = options
   const moveAway = mover(options)
@@ -67,8 +81,11 @@ export function callMaker(options: CallOptions): MakeCalls {
     ])
   }
 
-  /** Calls of one kind and connector; when it refuses what is in a call, one each: none holds up the others. */
-  async function make(calls: BackendCall[], fallback: 'may move' | 'stays'): Promise<void> {
+  /**
+   * Makes calls of one kind to one connector. If the connector refuses the content, makes each call alone, so that one bad item
+   * does not block the others.
+   */
+  async function make(calls: BackendCall[], fallback: Fallback): Promise<void> {
     const [first] = calls
     if (first === undefined) return
     try {
@@ -76,8 +93,8 @@ export function callMaker(options: CallOptions): MakeCalls {
     } catch (error) {
       const { kind, attempts } = first
       log.warn({ err: error, kind, count: calls.length, attempts }, 'back end not notified')
-      if (calls.length > 1 && isRefusal(error)) return makeEach(calls)
-      const isNotSent = wasNotSent(error)
+      if (calls.length > 1 && isRefusal(error)) return makeEach(calls, 'received')
+      const isNotSent = wasNotSent(error) && fallback !== 'received'
       const { moved, left } =
         isNotSent && fallback === 'may move' ? await moveAway(calls) : { moved: [], left: calls }
       if (left.length > 0) await markLater(db, ofKind(left), isNotSent ? 'unsent' : 'unclear')
@@ -87,9 +104,9 @@ export function callMaker(options: CallOptions): MakeCalls {
     await Promise.all(calls.map(end))
   }
 
-  async function makeEach(calls: BackendCall[]): Promise<void> {
+  async function makeEach(calls: BackendCall[], fallback: Fallback): Promise<void> {
     await forEachOf(calls, { width: maxTransfers, kind: 'task', log }, (call) =>
-      make([call], 'may move'),
+      make([call], fallback),
     )
   }
 
@@ -98,7 +115,7 @@ export function callMaker(options: CallOptions): MakeCalls {
     const together = [...byConnector(of('announce')), ...byConnector(of('withdraw'))]
     await Promise.all([
       ...together.map((some) => make(some, 'may move')),
-      makeEach([...of('refund'), ...of('payout')]),
+      makeEach([...of('refund'), ...of('payout')], 'may move'),
     ])
   }
 }
@@ -108,14 +125,141 @@ function byConnector(calls: BackendCall[]): Iterable<BackendCall[]> {
 }
 
 /** The tasks of calls of one kind. */
-export function ofKind(calls: BackendCall[]): Parameters<typeof markDone>[1] {
+function ofKind(calls: BackendCall[]): Parameters<typeof markDone>[1] {
   const [first] = calls
   if (first === undefined) throw new Error('no call')
   return { kind: first.kind, subjectIds: calls.map(({ subjectId }) => subjectId) }
 }
 
-const notNow = new Set<Reason>(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMIT_EXCEEDED'])
+const transientReasons = new Set<Reason>(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMIT_EXCEEDED'])
 
 function isRefusal(error: unknown): boolean {
-  return error instanceof Failure && !notNow.has(error.reason)
+  return error instanceof Failure && !transientReasons.has(error.reason)
+}
+
+/** Maximum of charges, and of transfers, in memory: more than a process writes in a second. The task worker makes further calls. */
+const maxWaiting = 5_000
+/** Maximum wait of a call in memory. One that began later could still run when its lease expires, so it is left to the worker. */
+const maxAgeMs = taskLeaseMs - defaultTimeoutMs
+const pauseMs = 1_000
+/**
+ * How long charges are gathered for one call, in milliseconds: `each` for every charge of the call before, at most `max`. So under load
+ * calls are large, and at rest a charge waits for 5 ms.
+ */
+const gatherMs = { each: 5, max: 100 }
+
+/** Takes calls whose tasks were committed. */
+type DirectCalls = Pick<Loop, 'close'> & {
+  /** Never throws, never waits. */
+  call: (calls: BackendCall[]) => void
+}
+
+/** Calls of which the tasks are leased to this process. */
+type Queue = { push(call: BackendCall): void; take(count: number): BackendCall[]; size(): number }
+
+function createQueue({ nowMs }: Pick<Timers, 'nowMs'>): Queue {
+  const waiting: { call: BackendCall; untilMs: number }[] = []
+  return {
+    push(call) {
+      if (waiting.length < maxWaiting) waiting.push({ call, untilMs: nowMs() + maxAgeMs })
+    },
+    take(count) {
+      const first = waiting.findIndex(({ untilMs }) => untilMs > nowMs())
+      waiting.splice(0, first === -1 ? waiting.length : first)
+      return waiting.splice(0, count).map(({ call }) => call)
+    },
+    size: () => waiting.length,
+  }
+}
+
+type DirectOptions = Pick<CallOptions, 'db' | 'log' | 'connectors'> & { timers?: Timers }
+
+/** Starts direct calls, those of each connector by themselves: one that hangs holds up no other. */
+export function startDirectCalls(options: DirectOptions, make: MakeCalls): DirectCalls {
+  const { names, defaultName } = options.connectors
+  const otherwise = startDirectCallsOfOne(options, make)
+  const others = names.filter((name) => name !== defaultName)
+  const byName = new Map(others.map((name) => [name, startDirectCallsOfOne(options, make)]))
+  return {
+    call(calls) {
+      const groups = Map.groupBy(calls, ({ connector }) => connector ?? defaultName)
+      for (const [name, some] of groups) (byName.get(name) ?? otherwise).call(some)
+    },
+    async close() {
+      await Promise.all([otherwise, ...byName.values()].map((one) => one.close()))
+    },
+  }
+}
+
+/** Starts the loop of charges and withdrawals, and the lanes of transfers. Separate, so that slow transfers delay no charge. */
+function startDirectCallsOfOne(
+  { db, log, timers = systemTimers }: DirectOptions,
+  make: MakeCalls,
+): DirectCalls {
+  const charges = createQueue(timers)
+  const transfers = createQueue(timers)
+  const lanes = new Set<Promise<void>>()
+  let lastCount = 1
+  let closing = false
+
+  const loop = startLoop({
+    kind: 'charge announcements',
+    log,
+    pauseMs,
+    gatherMs: () => Math.min(gatherMs.max, gatherMs.each * lastCount),
+    async round() {
+      const some = charges.take(maxCharges)
+      lastCount = Math.max(1, some.length)
+      await make(some)
+      return charges.size() > 0
+    },
+  })
+
+  async function transferAll(): Promise<void> {
+    for (let some = transfers.take(1); some.length > 0; some = transfers.take(1)) {
+      await make(some).catch((error: unknown) => {
+        // The worker repeats the call when the lease expires.
+        log.warn({ err: error, kind: some[0]?.kind }, 'item of work failed')
+      })
+    }
+  }
+
+  function transfer(call: BackendCall): void {
+    transfers.push(call)
+    if (lanes.size >= maxTransfers) return
+    const lane = runDetached(transferAll)
+    lanes.add(lane)
+    void lane.finally(() => lanes.delete(lane))
+  }
+
+  /** Ends the leases of calls, so that other processes make them at once. */
+  async function release(calls: BackendCall[]): Promise<void> {
+    for (const some of Map.groupBy(calls, ({ kind }) => kind).values()) {
+      await markLater(db, ofKind(some), 'unclear').catch((error: unknown) => {
+        // Otherwise other workers claim them when the lease expires.
+        log.warn({ err: error, kind: 'calls' }, 'calls left to the task worker')
+      })
+    }
+  }
+
+  return {
+    call(calls) {
+      if (closing) {
+        void release(calls)
+        return
+      }
+      for (const one of calls) {
+        if (one.kind === 'refund' || one.kind === 'payout') transfer(one)
+        else charges.push(one)
+      }
+      if (charges.size() > 0) loop.notify()
+    },
+    async close() {
+      closing = true
+      const looped = loop.close()
+      // Released first: the calls in flight to a silent back end may take longer than the shutdown timeout.
+      await release([...charges.take(maxWaiting), ...transfers.take(maxWaiting)])
+      await Promise.all([looped, ...lanes])
+    },
+  }
 }

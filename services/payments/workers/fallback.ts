@@ -3,7 +3,8 @@ import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { type BackendCall, isUnsent } from '../domain/backend-call.ts'
 import { nextConnector, payoutKey, type RouteKey, type Routing } from '../domain/routing.ts'
-import type { Connectors } from '../ports/connectors.ts'
+import type { PaymentMetrics } from '../metrics.ts'
+import type { Connectors } from '../ports/backend.ts'
 import { moveCalls } from '../store/task-store.ts'
 
 /** Calls after a failure: those that go to another connector now, by connector, and those that stay. */
@@ -18,11 +19,13 @@ export function mover({
   log,
   connectors,
   routing,
+  metrics,
 }: {
   db: Database
   log: Logger
   connectors: Connectors
   routing: () => Routing
+  metrics: Pick<PaymentMetrics, 'fellBack'>
 }): (calls: BackendCall[]) => Promise<Moved> {
   function otherConnector(call: BackendCall): string | undefined {
     const key = isUnsent(call) ? routeKeyOf(call) : undefined
@@ -39,14 +42,21 @@ export function mover({
     const ids = await moveCalls(db, kind, calls, { from, to })
     if (ids.size > 0)
       log.warn({ kind, count: ids.size, connector: to }, 'fallback connector called')
-    return calls
-      .filter(({ subjectId }) => ids.has(subjectId))
-      .map((call) => ({
-        ...call,
-        connector: to,
-        attempts: call.attempts + 1,
-        unsentAttempts: call.unsentAttempts + 1,
-      }))
+    const moved = calls.filter(({ subjectId }) => ids.has(subjectId))
+    count(moved, from ?? connectors.defaultName, to)
+    return moved.map((call) => ({
+      ...call,
+      connector: to,
+      attempts: call.attempts + 1,
+      unsentAttempts: call.unsentAttempts + 1,
+    }))
+  }
+
+  function count(moved: BackendCall[], connector: string, fallback: string): void {
+    for (const call of moved) {
+      const key = routeKeyOf(call)
+      if (key !== undefined) metrics.fellBack({ ...key, connector, fallback })
+    }
   }
 
   return async (calls) => {

@@ -1,13 +1,13 @@
-// Keeps the routes in memory, as new as a change in any replica less than a second ago.
+// Keeps the routes in memory, and polls their version, so that a change in any replica applies here within a second.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '#platform/db/db.ts'
 import { startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { type Routing, routingOf } from '../domain/routing.ts'
-import type { Connectors } from '../ports/connectors.ts'
+import type { Connectors } from '../ports/backend.ts'
 import { type RouteList, readRoutes } from '../store/route-store.ts'
 
-/** The pause between two looks at the version of the routes; a change counts everywhere after this and one read. */
+/** Pause between two polls of the version: a change applies everywhere after this pause and one read. */
 const pauseMs = 500
 
 /** The routes of this process. */
@@ -34,7 +34,7 @@ export type RouteTableOptions = {
  */
 export async function openRouteTable(options: RouteTableOptions): Promise<RouteTable> {
   const { db, log, connectors } = options
-  const take = ({ version, routes }: RouteList) => {
+  const tableOf = ({ version, routes }: RouteList) => {
     const named = new Set(
       routes.flatMap(({ connector, fallback }) => [connector, fallback ?? connector]),
     )
@@ -45,12 +45,12 @@ export async function openRouteTable(options: RouteTableOptions): Promise<RouteT
     log.info({ kind: 'routes', count: routes.length }, 'routes read')
     return { version, routing: routingOf(routes, connectors.defaultName) }
   }
-  let known = take(await firstRead(options))
+  let current = tableOf(await firstRead(options))
 
   async function reload(): Promise<void> {
-    const list = await readRoutes(db, known.version)
+    const list = await readRoutes(db, current.version)
     // Two reads may overlap: the older one must not win.
-    if (list !== undefined && list.version > known.version) known = take(list)
+    if (list !== undefined && list.version > current.version) current = tableOf(list)
   }
 
   const loop = startLoop({
@@ -62,7 +62,7 @@ export async function openRouteTable(options: RouteTableOptions): Promise<RouteT
       return false
     },
   })
-  return { routing: () => known.routing, reload, close: () => loop.close() }
+  return { routing: () => current.routing, reload, close: () => loop.close() }
 }
 
 async function firstRead({ db, log, stopping }: RouteTableOptions): Promise<RouteList> {

@@ -4,12 +4,12 @@ import type { Task } from '../domain/transition.ts'
 import { claimTasks, readCalls } from '../store/task-store.ts'
 import { type CallOptions, type MakeCalls, maxCharges } from './calls.ts'
 
-const messages: readonly Task['kind'][] = ['announce', 'withdraw']
-const everything: readonly Task['kind'][] = [...messages, 'refund', 'payout']
+const chargeKinds: readonly Task['kind'][] = ['announce', 'withdraw']
+const allKinds: readonly Task['kind'][] = [...chargeKinds, 'refund', 'payout']
 
 /**
- * Starts the worker. Every replica runs it; tasks claimed by one are skipped by the others. Transfers
- * run beside the rounds: when a payment rail hangs, charges are still announced and withdrawn.
+ * Starts the worker. Every replica runs it; each skips tasks that another has claimed. Refunds and payouts run concurrently with
+ * the rounds, so that charges are still announced and withdrawn while a payment rail hangs.
  */
 export function startTasks(
   { db, log }: Pick<CallOptions, 'db' | 'log'>,
@@ -23,14 +23,15 @@ export function startTasks(
     pauseMs: 200,
     idlePauseMs: 1_000,
     async round() {
-      const kinds = transfers === undefined ? everything : messages
+      const kinds = transfers === undefined ? allKinds : chargeKinds
       const tasks = await claimTasks(db, kinds, maxCharges)
       const calls = await readCalls(db, tasks)
       const count = tasks.length - calls.length
       if (count > 0) log.error({ kind: 'tasks', count }, 'tasks without content')
-      const isMessage = ({ kind }: { kind: Task['kind'] }) => messages.includes(kind)
-      if (!calls.every(isMessage)) transfers = transferAll(calls.filter((one) => !isMessage(one)))
-      await make(calls.filter(isMessage))
+      const isChargeCall = ({ kind }: { kind: Task['kind'] }) => chargeKinds.includes(kind)
+      if (!calls.every(isChargeCall))
+        transfers = transferAll(calls.filter((one) => !isChargeCall(one)))
+      await make(calls.filter(isChargeCall))
       return tasks.length === maxCharges
     },
   })

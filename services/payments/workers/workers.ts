@@ -10,8 +10,8 @@ import type { Transition } from '../domain/transition.ts'
 import { change } from '../operations/change.ts'
 import { notFound, type PaymentContext } from '../operations/payments.ts'
 import { reportCharge } from '../operations/reports.ts'
-import type { Connectors } from '../ports/connectors.ts'
-import { type Attempt, claimAttempts } from '../store/attempt-store.ts'
+import type { Connectors } from '../ports/backend.ts'
+import { type AtConnectors, type Attempt, claimAttempts } from '../store/attempt-store.ts'
 import { findDueToExpire, findDueToRelease } from '../store/due-payment-store.ts'
 import type { ReadKey } from '../store/payment-store.ts'
 import { deleteOldHours, rollUpEnds } from '../store/summary-store.ts'
@@ -44,7 +44,7 @@ export function startPayouts(payments: PaymentContext): Loop {
   })
 }
 
-/** All of them at once, so that they are few batches. */
+/** Changes all of them concurrently, so that the batcher makes few transactions. */
 async function changeAll(
   payments: PaymentContext,
   due: ReadKey[],
@@ -63,27 +63,29 @@ async function changeAll(
   return due.length === batchSize && changed === batchSize
 }
 
-/** Asks connectors for attempts of ours that they never answered; one that is slow holds up no other. */
-export function startEnquiries(payments: PaymentContext, connectors: Connectors): Loop {
+/** Enquires of connectors about attempts without a response. Each connector has its own loop, so a slow one delays no other. */
+export function startEnquiries(payments: PaymentContext, connectors: Connectors): Loop[] {
+  const { names, defaultName } = connectors
+  const others = names.filter((name) => name !== defaultName)
   async function enquire({ attemptId, payerId, connector }: Attempt): Promise<void> {
     const answer = await connectors.of(connector).enquire(attemptId)
     if (answer.outcome === 'processing') return
     await reportCharge(payments, payerId, { attemptId, ...answer, paymentMethod: undefined })
   }
 
-  return startLoop({
-    kind: 'enquiries',
-    log: payments.log,
-    pauseMs: 250,
-    idlePauseMs: 1_000,
-    async round() {
-      const attempts = await claimAttempts(payments.db, batchSize)
-      const lanes = Map.groupBy(attempts, ({ connector }) => connector)
-      const options = { width, kind: 'enquiry', log: payments.log }
-      await Promise.all([...lanes.values()].map((some) => forEachOf(some, options, enquire)))
-      return attempts.length === batchSize
-    },
-  })
+  const start = (at: AtConnectors) =>
+    startLoop({
+      kind: 'enquiries',
+      log: payments.log,
+      pauseMs: 250,
+      idlePauseMs: 1_000,
+      async round() {
+        const attempts = await claimAttempts(payments.db, batchSize, at)
+        await forEachOf(attempts, { width, kind: 'enquiry', log: payments.log }, enquire)
+        return attempts.length === batchSize
+      },
+    })
+  return [start({ except: others }), ...others.map((name) => start({ only: [name] }))]
 }
 
 /** Adds ended payments to the counts of their hours, and deletes counts that nobody reads any more. */

@@ -42,7 +42,7 @@ const maxGivenBack = 100
 const columns = `quote_id, project_id, institution_id, institution_name, account_id, kind, requested_minor,
   requested_currency, quoted_minor, quoted_currency, rate, rate_time, residual, rounding_minor, quote_time, expire_time,
   state, movement_id, transaction_id, institution_receipt_id, transaction_status,
-  expire_time <= clock_now() or cardinality(given_back) >= ${maxGivenBack} as is_expired`
+  expire_time <= business_now() or cardinality(given_back) >= ${maxGivenBack} as is_expired`
 
 // A group of one too: the statement is planned once.
 const insert = sql(
@@ -55,7 +55,7 @@ const insert = sql(
        $10::bigint[], $11::text[], $12::numeric[], $13::timestamptz[], $14::numeric[], $15::bigint[])
      as draft (quote_id, project_id, institution_id, institution_name, account_id, kind, requested_minor,
        requested_currency, quoted_minor, quoted_currency, rate, rate_time, residual, rounding_minor)
-     cross join (select date_trunc('second', clock_now()) as time) now
+     cross join (select date_trunc('second', business_now()) as time) now
    returning quote_id, quote_time, expire_time`,
 )
 
@@ -154,9 +154,9 @@ export async function readForMovement(
 
 const reserve = sql(
   'quote_reserve',
-  `update quote set state = 'reserved', movement_id = $4, reserve_time = clock_now()
+  `update quote set state = 'reserved', movement_id = $4, reserve_time = business_now()
    where project_id = $1 and quote_id = $2 and institution_id = $3 and state = 'open'
-     and expire_time > clock_now() and cardinality(given_back) < ${maxGivenBack} and $4 <> all(given_back)
+     and expire_time > business_now() and cardinality(given_back) < ${maxGivenBack} and $4 <> all(given_back)
      and requested_minor = $5 and requested_currency = $6 and quoted_minor = $7 and quoted_currency = $8
      and ($9::uuid is null or account_id = $9)
    returning ${columns}`,
@@ -187,7 +187,7 @@ export async function reserveQuote(
 
 const confirm = sql(
   'quote_confirm',
-  `update quote set state = 'used', use_time = clock_now(), transaction_id = $4, institution_receipt_id = $5,
+  `update quote set state = 'used', use_time = business_now(), transaction_id = $4, institution_receipt_id = $5,
      transaction_status = $6
    where project_id = $1 and quote_id = $2 and movement_id = $3 and state = 'reserved'`,
 )
@@ -207,7 +207,7 @@ const release = sql(
    where project_id = $1 and quote_id = $2 and $3 <> all(given_back)
      and (state = 'reserved' and movement_id = $3
        or state <> 'used' and movement_id is distinct from $3
-         and expire_time > clock_now() and cardinality(given_back) < ${maxGivenBack})`,
+         and expire_time > business_now() and cardinality(given_back) < ${maxGivenBack})`,
 )
 
 /**
@@ -245,7 +245,7 @@ async function touch(
 const backlog = sql(
   'quote_backlog',
   `select count(*)::integer as open,
-     coalesce(extract(epoch from clock_now() - min(reserve_time)), 0)::float8 as "oldestS"
+     coalesce(extract(epoch from business_now() - min(reserve_time)), 0)::float8 as "oldestS"
    from quote where state = 'reserved'`,
 )
 
@@ -259,7 +259,7 @@ const deleteUnusedStatement = sql(
   'quote_delete_unused',
   `delete from quote using (
      select project_id, quote_id from quote
-     where state = 'open' and expire_time < clock_now() - interval '30 days'
+     where state = 'open' and expire_time < business_now() - interval '30 days'
      order by expire_time limit $1 for update skip locked
    ) as old
    where quote.project_id = old.project_id and quote.quote_id = old.quote_id`,

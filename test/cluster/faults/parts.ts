@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../support/eventually.ts'
 import { freeze } from '../../support/freeze.ts'
 import { checks } from '../lab/balancer.ts'
+import type { Lab } from '../lab/lab.ts'
+import type { Replica } from '../lab/parts.ts'
 import { type Fault, seconds } from './fault.ts'
 
 const partitionMs = 15_000
@@ -41,31 +43,50 @@ const gatewayFrozen: Fault = {
     `requests failed or took more than a second for ${seconds(disturbedS)}, slowest create ${seconds(slowestCreateS)}`,
 }
 
+/** How processes stopped, that were restarted one after the other. */
+export type Stops = { stops: number; unclean: number; longestStopS: number }
+
+/** Restarts replicas one after the other, as Kubernetes does with a Deployment, and adds how they stopped. */
+export async function restartAll(
+  { balancer }: Lab,
+  replicas: readonly Replica[],
+  facts: Stops,
+  version?: string,
+): Promise<void> {
+  for (const one of replicas) {
+    const isGateway = one.part === 'gateway'
+    if (isGateway) await balancer.leave(one.host)
+    const stopped = await one.stop()
+    facts.stops += 1
+    facts.unclean += stopped.isClean ? 0 : 1
+    facts.longestStopS = Math.max(facts.longestStopS, stopped.seconds)
+    await one.start(version)
+    await eventually(() => one.isReady(), readyWithinMs)
+    if (isGateway) await balancer.enter(one.host)
+    await sleep(minReadyMs)
+  }
+}
+
+/** What must be 0 where processes are restarted. */
+export const nothingFails: NonNullable<Fault['mustBeZero']> = (
+  { createsFailed, othersFailed },
+  { unclean = Number.NaN },
+) => ({
+  'creates that failed': createsFailed,
+  'other operations that failed': othersFailed,
+  'processes that did not stop cleanly': unclean,
+})
+
 const rollingRestart: Fault = {
   name: 'rolling-restart',
   title: 'Every replica of every process is restarted, one after the other',
   required: 'no operation fails; a stop takes at most 3 s',
-  async inject({ parts, balancer }) {
+  async inject(lab) {
     const facts = { stops: 0, unclean: 0, longestStopS: 0 }
-    for (const one of parts.all) {
-      const isGateway = one.part === 'gateway'
-      if (isGateway) await balancer.leave(one.host)
-      const stopped = await one.stop()
-      facts.stops += 1
-      facts.unclean += stopped.isClean ? 0 : 1
-      facts.longestStopS = Math.max(facts.longestStopS, stopped.seconds)
-      await one.start()
-      await eventually(() => one.isReady(), readyWithinMs)
-      if (isGateway) await balancer.enter(one.host)
-      await sleep(minReadyMs)
-    }
+    await restartAll(lab, lab.parts.all, facts)
     return { facts }
   },
-  mustBeZero: ({ createsFailed, othersFailed }, { unclean = Number.NaN }) => ({
-    'creates that failed': createsFailed,
-    'other operations that failed': othersFailed,
-    'processes that did not stop cleanly': unclean,
-  }),
+  mustBeZero: nothingFails,
   measured: ({ gapS }, { stops, longestStopS = Number.NaN }) =>
     `${stops} stops of at most ${seconds(longestStopS)}; no create for ${seconds(gapS)}`,
 }

@@ -3,8 +3,9 @@ import type { Fault } from './fault.ts'
 import { natsFaults } from './nats.ts'
 import { partFaults } from './parts.ts'
 import { postgresFaults } from './postgres.ts'
+import { upgrade } from './upgrade.ts'
 
-const faults: Fault[] = [...postgresFaults, ...natsFaults, ...partFaults]
+const faults: Fault[] = [upgrade, ...postgresFaults, ...natsFaults, ...partFaults]
 
 /** The fault of a name. */
 export function faultNamed(name: string): Fault {

@@ -3,11 +3,14 @@ import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
+import { eventually } from '../../support/eventually.ts'
 import type { Host } from './network.ts'
 import type { Machines } from './processes.ts'
 
 /** How often the balancer asks a gateway, and how many refusals in a row take it out. */
 export const checks = { everyS: 1, fall: 2 }
+
+const startWithinMs = 30_000
 
 /** What Kubernetes does to a load balancer when a pod is stopped and when its successor is ready. */
 export type Balancer = {
@@ -16,7 +19,7 @@ export type Balancer = {
   enter(gateway: Host): Promise<void>
 }
 
-/** Starts the balancer on its host. */
+/** Starts the balancer on its host, and waits until it leads to a gateway. */
 export async function startBalancer(
   machines: Machines,
   host: Host,
@@ -60,6 +63,7 @@ export async function startBalancer(
     command: ['/usr/sbin/haproxy', '-db', '-f', `${machines.insideFolder}/haproxy.cfg`],
     inside: 'root',
   })
+  await eventually(async () => (await fetch(`http://${host.address}/readyz`)).ok, startWithinMs)
   const order = (text: string) => say(path.join(machines.folder, 'haproxy.sock'), text)
   return {
     // A check that fails would cut the requests in flight.

@@ -2,8 +2,8 @@
 import path from 'node:path'
 import { schemaOwners } from '#platform/db/schemas.ts'
 import { openAuthority, prepareCertificates } from '../../../deploy/local/certificates.ts'
-import { makeDatabase, migrateAll, seed } from '../../../deploy/local/postgres/database.ts'
-import { ownLogin, prepareLogins } from '../../../deploy/local/postgres/logins.ts'
+import { makeDatabase } from '../../../deploy/local/postgres/database.ts'
+import { ownLogin } from '../../../deploy/local/postgres/logins.ts'
 import { processNames } from '../../../deploy/local/process/parts.ts'
 import {
   prepareSandboxFile,
@@ -19,6 +19,7 @@ import { addHosts, type Parts, startParts } from './parts.ts'
 import { type Postgres, startPostgres } from './postgres.ts'
 import { openMachines } from './processes.ts'
 import type { LabPrograms } from './programs.ts'
+import { migrate, preparationOf, thisVersion } from './version.ts'
 
 /** The cluster, as the one who breaks it sees it. */
 export type Lab = {
@@ -36,9 +37,10 @@ export type Lab = {
 
 const databaseName = 'payweave'
 
-/** Builds it in an empty folder. Calls `note` at each step. */
+/** Builds it in a folder, with the product of a version, which is a folder too. Calls `note` at each step. */
 export async function buildLab(
   folder: string,
+  version: string,
   programs: LabPrograms,
   note: (line: string) => void,
 ): Promise<Lab> {
@@ -63,13 +65,17 @@ export async function buildLab(
   await Promise.all([postgres.healthy(), nats.healthy()])
   const databaseUrl = await makeDatabase(postgres.url('postgres'), databaseName)
   note('the schema is migrated')
-  await migrateAll(databaseUrl, silentLog)
+  await migrate(version, databaseUrl, 'expand')
+  // That of an earlier version runs with ours: operators run it days after an upgrade.
+  if (version === thisVersion) await migrate(version, databaseUrl, 'contract')
+  const { prepareLogins, seed } = await preparationOf(version)
   await prepareLogins(databaseUrl, folder, ownLogin)
   await seed({ databaseUrl, dataDir: folder, sandbox, environment: 'sandbox', log: silentLog })
 
   note(`two replicas each of ${schemaOwners.join(', ')} and the gateway start`)
   const hosts = await addHosts(network)
   const parts = await startParts(machines, hosts, {
+    version,
     publicUrl,
     proxy,
     databaseUrl,

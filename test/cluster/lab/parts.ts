@@ -11,7 +11,6 @@ import { eventually } from '../../support/eventually.ts'
 import type { Host, Network } from './network.ts'
 import type { Machines } from './processes.ts'
 
-const root = path.resolve(import.meta.dirname, '../../..')
 const replicasOf = 2
 const startWithinMs = 120_000
 /** As in the manifests: terminationGracePeriodSeconds. */
@@ -26,7 +25,8 @@ export type Replica = {
   isReady(): Promise<boolean>
   /** SIGTERM, and the end. Resolves to the seconds that it took, and whether it ended by itself with 0. */
   stop(): Promise<{ seconds: number; isClean: boolean }>
-  start(): Promise<void>
+  /** Starts it as the version that is in a folder; as the one that it was without that. */
+  start(version?: string): Promise<void>
 }
 
 /** All of them. */
@@ -38,7 +38,14 @@ export type Parts = {
 }
 
 /** Where the processes find what they need. */
-export type Surroundings = { publicUrl: string; proxy: Host; databaseUrl: string; natsUrl: string }
+export type Surroundings = {
+  /** The folder of the version that is started first. */
+  version: string
+  publicUrl: string
+  proxy: Host
+  databaseUrl: string
+  natsUrl: string
+}
 
 /** Adds the hosts. Their addresses must be known before a process starts that calls them. */
 export async function addHosts(network: Network): Promise<Map<string, Host[]>> {
@@ -61,7 +68,7 @@ export async function startParts(
   around: Surroundings,
 ): Promise<Parts> {
   const all = [...hosts].flatMap(([part, own]) =>
-    own.map((host) => replica(machines, part, host, environmentOf(machines, part, host, around))),
+    own.map((host) => replica(machines, part, host, around)),
   )
   await Promise.all(all.map((one) => one.start()))
   const parts: Parts = {
@@ -88,12 +95,9 @@ function scriptOf(part: string): string {
   return part === 'simulator' ? 'connectors/simulator/main.ts' : `services/${part}/main.ts`
 }
 
-function replica(
-  machines: Machines,
-  part: string,
-  host: Host,
-  env: Record<string, string>,
-): Replica {
+function replica(machines: Machines, part: string, host: Host, around: Surroundings): Replica {
+  const env = environmentOf(machines, part, host, around)
+  let { version } = around
   let running: TiedProcess | undefined
   const isReady = async (): Promise<boolean> => {
     try {
@@ -111,10 +115,11 @@ function replica(
       if (running === undefined) throw new Error(`${host.name} does not run`)
       return running.pid
     },
-    async start() {
+    async start(next = version) {
+      version = next
       running = await machines.start({
         host,
-        command: [process.execPath, path.join(root, scriptOf(part))],
+        command: [process.execPath, path.join(version, scriptOf(part))],
         env,
       })
     },

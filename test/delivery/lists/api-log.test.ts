@@ -1,5 +1,6 @@
 // Tests the API log on a real database: what is listed, to whom, by which index, and for how long.
 import { randomUUID } from 'node:crypto'
+import { zstdCompressSync } from 'node:zlib'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext } from '@connectrpc/connect'
@@ -7,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#core/identity/id.ts'
 import {
   GetRequestRequestSchema,
+  ListAllRequestsRequestSchema,
   ListRequestsRequestSchema,
   type LoggedRequestSchema,
   RecordRequestsRequestSchema,
@@ -59,7 +61,7 @@ async function list(filter: MessageInitShape<typeof ListRequestsRequestSchema> =
   return { ids: requests.map(({ entryId }) => entryId), next: page.nextPageToken ?? '', requests }
 }
 
-const read = (entryId = '', projectId = harness.projectId) =>
+const read = (entryId = '', projectId: string = harness.projectId) =>
   service.getRequest(create(GetRequestRequestSchema, { projectId, entryId }), context)
 
 describe('a request in the log', () => {
@@ -80,6 +82,57 @@ describe('a request in the log', () => {
     await expect(read(foreign.entryId)).rejects.toMatchObject({
       reason: 'LOGGED_REQUEST_NOT_FOUND',
     })
+  })
+
+  it('requests that are recorded together share their contents, and each is read with its own', async () => {
+    const [first, second, foreign] = [entryOf(), entryOf(), entryOf({ projectId: randomUUID() })]
+    const facts = [first, foreign, second].map((entry) => ({
+      ...entry,
+      query: '',
+      responseBody: '',
+    }))
+    const compressed = (...lines: string[]) =>
+      zstdCompressSync(lines.map((one) => `${one}\n`).join(''))
+    const batch = create(RecordRequestsRequestSchema, {
+      requests: facts,
+      contents: [
+        {
+          projectId: harness.projectId,
+          compressedLines: compressed('{"a":1}', '', '{"b":1}', '', '', '{"b":2}'),
+        },
+        {
+          projectId: foreign.projectId ?? '',
+          compressedLines: compressed('{"a":3}', '{"c":3}', ''),
+        },
+      ],
+    })
+    await service.recordRequests(batch, context)
+    await service.recordRequests(batch, context)
+    const texts = async ({ entryId, projectId }: Entry) => {
+      const { request } = await read(entryId, projectId)
+      return [request?.query, request?.requestBody, request?.responseBody]
+    }
+    expect(await texts(first)).toEqual(['{"a":1}', '', '{"b":1}'])
+    expect(await texts(second)).toEqual(['', '', '{"b":2}'])
+    expect(await texts(foreign)).toEqual(['{"a":3}', '{"c":3}', ''])
+  })
+
+  it('contents that are larger than those of a batch can be are not read', async () => {
+    const entry = entryOf({ query: '', responseBody: '' })
+    const compressedLines = zstdCompressSync(Buffer.alloc(4 * 1024 * 1024 + 1, '\n'))
+    const contents = [{ projectId: harness.projectId, compressedLines }]
+    const batch = create(RecordRequestsRequestSchema, { requests: [entry], contents })
+    await service.recordRequests(batch, context)
+    await expect(read(entry.entryId)).rejects.toMatchObject({ code: 'ERR_BUFFER_TOO_LARGE' })
+  })
+
+  it('contents of a project without requests are refused, and nothing is stored', async () => {
+    const contents = [{ projectId: randomUUID(), compressedLines: zstdCompressSync('\n\n\n') }]
+    const batch = create(RecordRequestsRequestSchema, { requests: [entryOf()], contents })
+    await expect(
+      (async () => await service.recordRequests(batch, context))(),
+    ).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
+    expect((await list()).ids).toEqual([])
   })
 
   it('a batch that comes twice is stored once', async () => {
@@ -133,6 +186,27 @@ describe('a list', () => {
     expect((await list({ idempotencyKey: 'no id!' })).ids).toEqual([])
   })
 
+  it('a list of all projects has those of each, the newest first, by the same filters', async () => {
+    const now = harness.clock.now().getTime()
+    const refused = { status: 404, errorCode: 'QUOTE_NOT_FOUND' }
+    const own = entryOf({ entryId: newId(now), ...refused })
+    const foreign = entryOf({ entryId: newId(now + 1), projectId: randomUUID() })
+    const last = entryOf({ entryId: newId(now + 2), projectId: randomUUID(), ...refused })
+    await record(own, foreign, last)
+    const all = async (filter: MessageInitShape<typeof ListAllRequestsRequestSchema>) => {
+      const request = create(ListAllRequestsRequestSchema, filter)
+      const { requests = [], nextPageToken } = await service.listAllRequests(request, context)
+      return { ids: requests.map(({ entryId }) => entryId), nextPageToken }
+    }
+    const { ids, nextPageToken } = await all({ pageSize: 2 })
+    expect([ids, nextPageToken]).toEqual([[last.entryId, foreign.entryId], foreign.entryId])
+    expect((await all({ pageToken: nextPageToken ?? '' })).ids).toEqual([own.entryId])
+    const { REFUSED } = RequestOutcome
+    expect((await all({ outcome: REFUSED })).ids).toEqual([last.entryId, own.entryId])
+    expect((await all({ requestId: foreign.requestId ?? '' })).ids).toEqual([foreign.entryId])
+    expect((await all({ idempotencyKey: 'no id!' })).ids).toEqual([])
+  })
+
   it('a window begins with its first millisecond and ends before its last', async () => {
     const now = harness.clock.now().getTime()
     const at = (ms: number) => entryOf({ entryId: newId(now + ms) })
@@ -169,6 +243,12 @@ describe('a list', () => {
     ['those that did not succeed', { minStatus: 400 }, /project_id_entry_id_idx/],
     ['a request id', { requestId: randomUUID() }, /request_id_project_id_entry_id_idx/],
     ['an idempotency key', { idempotencyKey: 'k' }, /idempotency_key_project_id_entry_id_idx/],
+    ['all projects', { projectId: undefined }, /api_request_\d+_entry_id_idx/],
+    [
+      'all projects that did not succeed',
+      { projectId: undefined, minStatus: 400 },
+      /api_request_\d+_entry_id_idx1/,
+    ],
   ])('a list of %s goes by its own index, in order', async (_, filter, index) => {
     await copies(500)
     const { projectId } = harness

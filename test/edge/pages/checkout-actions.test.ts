@@ -228,9 +228,9 @@ describe('the stream of a page', () => {
   })
 
   it('the stream of a page is refused without a broker, and of an unknown link', async () => {
-    pages.seen.hearsChanges = false
+    pages.seen.isSubscribed = false
     expect((await open(`${pages.url}/events`)).status).toBe(503)
-    pages.seen.hearsChanges = true
+    pages.seen.isSubscribed = true
     expect((await open(`${pages.origin}/pay/${'B'.repeat(43)}/events`)).status).toBe(404)
   })
 

@@ -41,7 +41,7 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
     themes: [] as unknown[],
     reads: 0,
     slowForm: Promise.resolve(),
-    hearsChanges: true,
+    isSubscribed: true,
     brand: noBrand,
     logo: undefined as Buffer | undefined,
   }
@@ -98,7 +98,7 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
   }
   const listeners = new Set<(paymentId: string) => void>()
   const changes: PaymentChanges = {
-    isLive: () => seen.hearsChanges,
+    isLive: () => seen.isSubscribed,
     subscribe(onChange) {
       listeners.add(onChange)
       return () => void listeners.delete(onChange)

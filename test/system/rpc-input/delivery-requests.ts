@@ -1,5 +1,6 @@
 // The good requests of delivery, for the sweep of bad input.
 import { randomUUID } from 'node:crypto'
+import { zstdCompressSync } from 'node:zlib'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { newId } from '#core/identity/id.ts'
 import { ApiLogService, RequestOutcome } from '#gen/payweave/delivery/v1/api_log_pb.js'
@@ -71,11 +72,26 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
               endTime: inAnHour(),
             },
           ],
+          contents: [{ projectId, compressedLines: zstdCompressSync('{}\n\n{}\n') }],
         },
       ],
       listRequests: [
         {
           projectId,
+          outcome: RequestOutcome.REFUSED,
+          status: 400,
+          errorCode: 'INVALID_PARAMETER',
+          route: 'POST /quote',
+          requestId: randomUUID(),
+          idempotencyKey: 'order-1',
+          startTime: timestampFromDate(new Date('2026-01-01')),
+          endTime: inAnHour(),
+          pageSize: 10,
+          pageToken: newId(),
+        },
+      ],
+      listAllRequests: [
+        {
           outcome: RequestOutcome.REFUSED,
           status: 400,
           errorCode: 'INVALID_PARAMETER',
@@ -125,6 +141,15 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
       ],
       getReplayJob: [{ projectId, jobId: randomUUID() }],
       cancelReplayJob: [{ projectId, jobId: randomUUID() }],
+      pauseReplayJob: [{ projectId, jobId: randomUUID() }],
+      resumeReplayJob: [{ projectId, jobId: randomUUID() }],
+      listReplayJobs: [
+        {
+          projectId,
+          pageSize: 10,
+          pageToken: Buffer.from(`1700000000000 ${randomUUID()}`).toString('base64url'),
+        },
+      ],
     }),
     ...requestsFor(InboxService, { seen: [{ eventIds: [randomUUID()] }] }),
   }

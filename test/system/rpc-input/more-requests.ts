@@ -4,6 +4,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { BillingService, BillPaymentState } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import { ClockService } from '#gen/payweave/clock/v1/clock_pb.js'
 import {
   InstitutionService,
   TransactionStatus,
@@ -305,6 +306,7 @@ export function otherRequests(facts: Facts): Requests {
     ...institution(facts),
     ...quotes(facts),
     ...billing(facts),
+    ...requestsFor(ClockService, { getClock: [{}], advanceClock: [{ aheadMs: 1_000n }] }),
     ...deliveryRequests(facts),
   }
 }

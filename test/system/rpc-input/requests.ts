@@ -10,6 +10,8 @@ import {
   type UploadPersonalAccountRequestSchema,
 } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
+import { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
+import { ItemClaimService, ItemKind } from '#gen/payweave/accounts/v1/item_claim_pb.js'
 import {
   KeyAdministrationService,
   KeyStep,
@@ -320,12 +322,13 @@ function movements({ projectId, institutionId, accountId }: Facts) {
 }
 
 /** What back ends report to accounts and people decide, and its job. */
-function accountReports() {
+function accountReports({ projectId }: Facts) {
   const completed = {
     accountLevel: 1,
     fundsAccessStatus: FundsAccessStatus.FULL,
     currency: 'USD',
   }
+  const item = { kind: ItemKind.BILL, itemId: randomUUID() }
   return {
     ...requestsFor(ReviewReportService, {
       reportOnboarding: [
@@ -347,6 +350,19 @@ function accountReports() {
         { reviewId: randomUUID(), outcome: { case: 'rejected', value: true }, reason: 'Unclear' },
       ],
       readOnboardingArtefact: [{ reviewId: randomUUID(), artefactId: randomUUID() }],
+    }),
+    ...requestsFor(CustomerService, {
+      listCustomers: [
+        { projectId, pageSize: 10, pageToken: randomUUID() },
+        { projectId, lookupType: LookupType.EMAIL, lookupValue: 'efua@example.com' },
+      ],
+      getCustomer: [{ projectId, accountId: randomUUID() }],
+      getPersonalData: [{ projectId, accountId: randomUUID() }],
+    }),
+    ...requestsFor(ItemClaimService, {
+      claimItem: [{ item, takeOverFrom: 'console:kofi@example.com' }],
+      releaseItem: [{ item }],
+      listItemClaims: [{ items: [item] }],
     }),
     ...requestsFor(SettlementPostingService, { restartBackfill: [{}], getBackfill: [{}] }),
   }
@@ -377,7 +393,7 @@ export function accountsRequests(facts: Facts): Requests {
     ...ledger(facts),
     ...balances(facts),
     ...movements(facts),
-    ...accountReports(),
+    ...accountReports(facts),
     ...keys(),
   }
 }

@@ -102,6 +102,7 @@ function sweptMethods(method: DescMethod): Swept[] {
     backend: [`http://127.0.0.1:${mesh.portBase + 7}`],
     events: [grpc.accounts, grpc.delivery],
     keys: [grpc.accounts],
+    clock: [grpc.payments],
   }
   const dir = join(mesh.dataDir, 'secrets', 'delivery')
   const delivery = openIdentity({ name: 'delivery', dir, log: silentLog })

@@ -1,6 +1,6 @@
 // The commands on payments against the running system, with the keys of a merchant alone, as docs/cli.md shows them.
 import { describe, expect, it } from 'vitest'
-import { runHere } from '../../support/command-line.ts'
+import { runHere, startProcess } from '../../support/command-line.ts'
 import { eventually } from '../../support/eventually.ts'
 import { detailsOf, merchant, order, payer, receiver, sharedMesh } from '../harness.ts'
 
@@ -102,6 +102,28 @@ describe('the commands on payments', { concurrent: true }, () => {
     expect([away.code, away.err]).toEqual([1, expect.stringContaining('DELIVERY_NOT_FOUND')])
     const wrong = await withKeys('deliveries', 'list', '--kind', 'notify')
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('--event-type')])
+  })
+
+  it('payweave events tail shows the attempts of the merchant by their keys as they end, those of a push sent again too, and deliveries cancel needs a bearer', async () => {
+    const words = ['events', 'tail', '--kind', 'callback', '--json', ...credentials]
+    const tail = startProcess('/nowhere', ...words)
+    await eventually(() => tail.err().includes('tailing'))
+    const inbox = receiver(mesh)
+    const { id } = await shop.create(order({ urls: inbox.urls }))
+    await shop.cancel(id)
+    const own = () => rows(tail.out()).filter((row) => row['payment_details_id'] === id)
+    await eventually(() => expect(own()).toHaveLength(1))
+    const [first] = own()
+    expect(first).toMatchObject({ status: 'delivered', attempt: { number: 1, http_status: 200 } })
+    const push = String(first?.['delivery_id'])
+    expect((await withKeys('deliveries', 'replay', push)).code).toBe(0)
+    await eventually(() => expect(own().at(-1)).toMatchObject({ attempt: { number: 2 } }))
+    tail.child.kill('SIGINT')
+    expect(await tail.ended).toMatchObject({ code: 0 })
+    const refused = await runHere('/nowhere', 'deliveries', 'cancel', push)
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('--token')])
+    const byMerchant = await withKeys('deliveries', 'cancel', push)
+    expect([byMerchant.code, byMerchant.err]).toEqual([2, expect.stringContaining('410')])
   })
 
   it('payweave payments refuses an unknown payment, a wrong filter and a missing key, and prints no key', async () => {

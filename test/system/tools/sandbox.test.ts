@@ -12,6 +12,7 @@ import { type Mesh, type ProcessTable, runs, startMesh } from '../../support/mes
 import { ownNats, ownPostgres, type TestServer } from '../../support/servers.ts'
 import { detailsOf, type Json, merchant, order, payer, receiver, sharedMesh } from '../harness.ts'
 import { cashCodeOf, collectCash } from '../payments/browser.ts'
+import { movesBusinessTime } from './business-time.ts'
 
 const run = promisify(execFile)
 const ourParts = [
@@ -276,6 +277,13 @@ describe('a local start', () => {
     expect(detailsOf(await merchant(mesh).status(id))['status']).toBe('paid')
   })
 
+  it('a local start has a test clock: what is due when it moves expires and is pushed, and leases, tokens and signatures stay in real time', async () => {
+    await movesBusinessTime(mesh)
+    await paysOnce(mesh)
+    const { out } = await runHere(mesh.dataDir, 'sandbox', 'clock', 'advance', '0s')
+    expect(out).toContain('2d 12h ahead')
+  })
+
   // A start alone may take most of the usual time.
   it('a local start leaves no process when it stops, and continues with its data', {
     timeout: 180_000,
@@ -322,6 +330,8 @@ describe('a local start', () => {
     const { status, body } = await merchant(mesh).status(id)
     expect([status, body['errorCode']]).toEqual([404, 'PAYMENT_NOT_FOUND'])
     await paysOnce(mesh)
+    const { out } = await runHere(dataDir, 'sandbox', 'clock', 'show')
+    expect(out).toContain('real time')
   })
 })
 

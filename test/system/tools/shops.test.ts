@@ -1,29 +1,60 @@
 // Starts each shop of examples/ as examples/README.md says, and is its customer: buys, pays, sees the push arrive, and takes the money back.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { afterEach, expect, it } from 'vitest'
-import { blocksOf } from '../../docs/pages.ts'
+import fs from 'node:fs'
+import path from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { blocksOf, readPage, root } from '../../docs/pages.ts'
 import { eventually } from '../../support/eventually.ts'
+import { php } from '../../support/php.ts'
 import { python } from '../../support/python.ts'
 import { freePorts } from '../../support/servers.ts'
 import { person, sharedMesh } from '../harness.ts'
 
 const mesh = sharedMesh()
+const page = 'examples/README.md'
+/** Those of the tests, which may be others than those of the PATH. */
+const interpreters = { python3: python, php }
 /** One line of the page starts one shop. */
-const commands = blocksOf('examples/README.md').flatMap(({ code }) =>
+const commands = blocksOf(page).flatMap(({ code }) =>
   code
     .split('\n')
     .map((line) => line.replace(/\s*#.*/, ''))
     .filter((line) => line !== '')
-    // The Python of the tests, which may be another one than that of the PATH.
-    .filter((line) => python.path !== undefined || !line.startsWith('python3'))
-    .map((line) => line.replace(/^python3/, python.path ?? '')),
+    .map((line) => {
+      const [, name = '', words = ''] = /^(\S+)(.*)$/.exec(line) ?? []
+      const program = interpreters[name as keyof typeof interpreters]
+      return { shop: shopOf(line), command: (program?.path ?? name) + words, program }
+    })
+    .filter(({ program }) => program?.missing === undefined),
 )
 
+function shopOf(line: string): string {
+  return /examples\/([a-z-]+)/.exec(line)?.[1] ?? ''
+}
+
 const shops: ChildProcess[] = []
-afterEach(() => {
+afterAll(() => {
   // With what it started.
-  for (const { pid = 0 } of shops.splice(0)) process.kill(-pid, 'SIGTERM')
+  for (const { pid = 0 } of shops) process.kill(-pid, 'SIGTERM')
 })
+
+it('every shop is started by the page, and its lines of code are those of the page', () => {
+  const files = fs.globSync('examples/*/shop.{js,py,php}', { cwd: root })
+  const counted = Object.fromEntries(
+    files.map((file) => [path.relative('examples', file), count(file)]),
+  )
+  const rows = readPage(page).matchAll(/\]\((\S+\/shop\.\w+)\) \(([0-9]+) lines\)/g)
+  const written = Object.fromEntries([...rows].map(([, file = '', lines]) => [file, Number(lines)]))
+  expect(written).toEqual(counted)
+  const started = blocksOf(page).flatMap(({ code }) => code.match(/examples\/[a-z-]+/g) ?? [])
+  expect(started.toSorted()).toEqual(files.map((file) => path.dirname(file)).toSorted())
+})
+
+/** Lines that are neither empty nor a comment. */
+function count(file: string): number {
+  const lines = fs.readFileSync(path.join(root, file), 'utf8').split('\n')
+  return lines.filter((line) => !/^\s*($|\/\/|#|\/?\*|""".*"""$)/.test(line)).length
+}
 
 /** Starts a shop; returns its address and what it has printed. */
 async function openShop(command: string) {
@@ -39,7 +70,8 @@ async function openShop(command: string) {
   }
   const url = `http://127.0.0.1:${port}`
   const said = () => printed
-  await eventually(said, (text) => expect(text).toContain(`The shop is open: ${url}`), 90_000)
+  const isOpen = new RegExp(`The shop is open: ${url}|Server \\(${url}\\) started`)
+  await eventually(said, (text) => expect(text).toMatch(isOpen), 90_000)
   return { url, said }
 }
 
@@ -71,33 +103,34 @@ async function forgePush(
   return (await fetch(`${url}/webhook`, { method: 'POST', headers, body })).status
 }
 
-it.each(commands)(
-  'a customer buys, pays and is refunded; the order ships once, and a forged push ships nothing: %s',
-  { timeout: 150_000 },
-  async (command) => {
-    const { url, said } = await openShop(command)
-    expect(await forgePush(url)).toBe(400)
-    expect(said()).not.toContain('ship it')
+describe('a shop', { concurrent: true, timeout: 150_000 }, () => {
+  it.each(commands)(
+    'in $shop a customer buys, pays and is refunded; the order ships once, and a forged push ships nothing',
+    async ({ command }) => {
+      const { url, said } = await openShop(command)
+      expect(await forgePush(url)).toBe(400)
+      expect(said()).not.toContain('ship it')
 
-    const [, order = ''] = /name="order" value="([^"]+)"/.exec(await pageOf(url)) ?? []
-    const form = { order, mobile_number: person(1) }
-    const bought = await post(`${url}/buy`, form)
-    const payerUrl = bought.headers.get('location') ?? ''
-    expect([bought.status, payerUrl]).toEqual([303, expect.stringContaining('/pay/')])
-    expect(await pageOf(payerUrl)).toContain('25.00')
-    const again = await post(`${url}/buy`, form)
-    expect(again.headers.get('location')).toBe(payerUrl)
-    await eventually(said, (text) => expect(text).toContain(`${order} is paid: ship it`))
+      const [, order = ''] = /name="order" value="([^"]+)"/.exec(await pageOf(url)) ?? []
+      const form = { order, mobile_number: person(1) }
+      const bought = await post(`${url}/buy`, form)
+      const payerUrl = bought.headers.get('location') ?? ''
+      expect([bought.status, payerUrl]).toEqual([303, expect.stringContaining('/pay/')])
+      expect(await pageOf(payerUrl)).toContain('25.00')
+      const again = await post(`${url}/buy`, form)
+      expect(again.headers.get('location')).toBe(payerUrl)
+      await eventually(said, (text) => expect(text).toContain(`${order} is paid: ship it`))
 
-    const row = (await pageOf(url)).split('<tr>').find((text) => text.includes(order))
-    const [, payment = ''] = /name="payment" value="([^"]+)"/.exec(row ?? '') ?? []
-    expect(await forgePush(url, order, payment)).toBe(204)
-    const refunded = await post(`${url}/refund`, { payment })
-    expect(refunded.status).toBe(303)
-    await eventually(said, (text) => expect(text).toContain(`${order} is Refunded`))
-    expect(said().split('ship it'), 'pushes that found the payment paid').toHaveLength(2)
-    expect((await pageOf(url)).split('<tr>').find((text) => text.includes(order))).toContain(
-      'Refunded',
-    )
-  },
-)
+      const row = (await pageOf(url)).split('<tr>').find((text) => text.includes(order))
+      const [, payment = ''] = /name="payment" value="([^"]+)"/.exec(row ?? '') ?? []
+      expect(await forgePush(url, order, payment)).toBe(204)
+      const refunded = await post(`${url}/refund`, { payment })
+      expect(refunded.status).toBe(303)
+      await eventually(said, (text) => expect(text).toContain(`${order} is Refunded`))
+      expect(said().split('ship it'), 'pushes that found the payment paid').toHaveLength(2)
+      expect((await pageOf(url)).split('<tr>').find((text) => text.includes(order))).toContain(
+        'Refunded',
+      )
+    },
+  )
+})

@@ -4,7 +4,14 @@ import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deliveriesOf } from '../../../services/delivery/operations/event-intake.ts'
-import { readMachine, readRssMb, waitForQuiet } from '../load/processes.ts'
+import {
+  type CpuSeconds,
+  cpuPerRequest,
+  readCpu,
+  readMachine,
+  readRssMb,
+  waitForQuiet,
+} from '../load/processes.ts'
 import type { PostJob, PostResult } from '../yardsticks/post-loop.ts'
 import { countDelivered, countRetries, loadRetries } from './delivery-store.ts'
 import { paymentEvent } from './payment-event.ts'
@@ -12,7 +19,12 @@ import type { ReceiversJob, ReceiversMessage } from './receivers.ts'
 import { type DeliverySystem, startDeliverySystem } from './system.ts'
 
 /** A turn of as many deliveries as go, beside the bare loop. */
-export type SustainedTurn = { perSecond: number; loopPerSecond: number }
+export type SustainedTurn = {
+  perSecond: number
+  loopPerSecond: number
+  /** Microseconds of CPU per delivery, by process. */
+  cpuMicros: CpuSeconds
+}
 
 /** From the commit of an event to its first POST, of the receivers that work. */
 export type Promptness = { p50Ms: number; p95Ms: number; p99Ms: number; count: number }
@@ -57,6 +69,8 @@ const receivers = { alive: 45, silent: 3, closed: 2 }
 const sustainedReceivers = 50
 const eventsPerS = 200
 const loopAtOnce = 256
+/** Events that the broker has not acknowledged yet. */
+const publishedAtOnce = 200
 const loopMs = { warmUpMs: 2_000, measuredMs: 5_000 }
 const rssEveryMs = 250
 const arriveWithinMs = 90_000
@@ -109,12 +123,14 @@ async function sustain(system: DeliverySystem, field: Field, say: (line: string)
   const rssMb: number[] = []
   await deliverAll(system, field, sizes.warmUp)
   for (let round = 1; round <= sizes.rounds; round += 1) {
-    const reader = setInterval(() => rssMb.push(readRssMb(system.pid)), rssEveryMs)
+    const reader = setInterval(() => rssMb.push(readRssMb(system.pids.delivery)), rssEveryMs)
+    const before = readCpu(system.pids)
     const perSecond = await deliverAll(system, field, sizes.sustained)
     clearInterval(reader)
     await untilRecorded(system, sizes.warmUp + round * sizes.sustained)
+    const cpuMicros = cpuPerRequest(before, readCpu(system.pids), sizes.sustained)
     const loopPerSecond = await postInALoop(field)
-    sustained.push({ perSecond, loopPerSecond })
+    sustained.push({ perSecond, loopPerSecond, cpuMicros })
     say(
       `sustained ${round}: ${perSecond.toFixed(0)}/s, loop ${loopPerSecond.toFixed(0)}/s, RSS ${rssMb.at(-1)?.toFixed(0)} MB`,
     )
@@ -131,14 +147,11 @@ async function deliverAll(system: DeliverySystem, field: Field, count: number): 
   )
   const reached = field.expect(count)
   const beganMs = performance.timeOrigin + performance.now()
-  const publishing = new Set<Promise<void>>()
-  for (const event of events) {
-    const publication = system.publish(event)
-    const ended = publication.finally(() => publishing.delete(ended))
-    publishing.add(ended)
-    if (publishing.size >= 200) await Promise.race(publishing)
+  const remaining = events.values()
+  const publish = async () => {
+    for (const event of remaining) await system.publish(event)
   }
-  await Promise.all(publishing)
+  await Promise.all(Array.from({ length: publishedAtOnce }, publish))
   const endedMs = await reached
   return count / ((endedMs - beganMs) / 1_000)
 }

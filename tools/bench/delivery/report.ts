@@ -25,12 +25,15 @@ function describeSustained({ sustained, idleShare }: DeliveryFindings): string[]
     `(${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}), at least ${goals.minRatio}: ${verdict(ratio >= goals.minRatio)}.** ${percent(idleShare)} % of the machine was busy before.`,
     '',
     ...table(
-      ['turn', 'deliveries/s product', 'POSTs/s bare loop', 'ratio'],
-      sustained.map(({ perSecond, loopPerSecond }, index) => [
+      ['turn', 'deliveries/s product', 'POSTs/s bare loop', 'ratio', 'CPU µs a delivery'],
+      sustained.map(({ perSecond, loopPerSecond, cpuMicros }, index) => [
         String(index + 1),
         whole(perSecond),
         whole(loopPerSecond),
         (ratios[index] ?? 0).toFixed(2),
+        Object.entries(cpuMicros)
+          .map(([name, micros]) => `${name} ${whole(micros)}`)
+          .join(', '),
       ]),
     ),
   ]

@@ -24,8 +24,8 @@ import { paymentSubject } from './payment-event.ts'
 
 /** The delivery process and what it stands on. */
 export type DeliverySystem = {
-  /** The delivery process. */
-  pid: number
+  /** The processes that deliver: PostgreSQL with its descendants. */
+  pids: { delivery: number; postgres: number; nats: number }
   /** The superuser's URL of the database. */
   databaseUrl: string
   /** Commits an event as payments does: the publisher claims it. */
@@ -76,7 +76,7 @@ export async function startDeliverySystem(portBase: number): Promise<DeliverySys
     secretsDir: path.join(secrets, 'payments'),
   })
   return {
-    pid: delivery.pid,
+    pids: { delivery: delivery.pid, postgres: postgres.pid, nats: broker.pid },
     databaseUrl,
     write: producer.write,
     publish: producer.publish,

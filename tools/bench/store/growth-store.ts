@@ -100,6 +100,7 @@ const ofPayment: Record<string, Record<string, string>> = {
     kind: "'withdraw'::task_kind",
     reason: "'Expired'::payment_state",
     attempts: '1',
+    unsent_attempts: '0',
     create_time: 'm.at',
     next_time: 'm.at',
     done_time: 'm.at',

@@ -5,11 +5,11 @@ import { type Failure, reasons } from '#core/errors/errors.ts'
 import { readSettings } from '#platform/config/config.ts'
 import type { Database } from '#platform/db/db.ts'
 import { openKeys } from '#platform/process/secrets.ts'
+import { type TtlCache, ttlCache } from '#platform/rpc/client/ttl-cache.ts'
 import { runWithContext } from '#platform/rpc/context.ts'
 import { createLogger } from '#platform/telemetry/log.ts'
 import { childTraceparent } from '#platform/telemetry/spans.ts'
 import { rateLimit } from '../../../gateway/access/rate-limit.ts'
-import { type TtlCache, ttlCache } from '../../../gateway/access/ttl-cache.ts'
 import { readJson } from '../../../gateway/http/body/json-body.ts'
 import { type AddressMatch, clientIpReader, parseRanges } from '../../../gateway/http/client-ip.ts'
 import { startEdgeRequest } from '../../../gateway/http/edge-request.ts'
@@ -41,8 +41,8 @@ type Project = { projectId: string; keyId: string; allowsAddress: AddressMatch |
 export const edge = { ...readSettings('gateway'), allowLoopback: true }
 
 /** A memory for answers, as the gateway has it. */
-export function remembering<T>(lifeMs: number): TtlCache<T> {
-  return ttlCache({ maxEntries: 10_000, lifeMs: () => lifeMs, refusedLifeMs: () => 1_000 })
+export function remembering<T>(ttlMs: number): TtlCache<T> {
+  return ttlCache({ maxEntries: 10_000, ttlMs: () => ttlMs, refusedTtlMs: () => 1_000 })
 }
 
 /** Answers routes by their rows and operations, and sends the parent process a message once it does. */

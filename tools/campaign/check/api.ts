@@ -39,11 +39,17 @@ export async function checkPromisedBalances(
   )
 }
 
-type Clients = { api: Api; stranger: Api }
+/** `neighbour`: API key of another merchant of the same project, once there is one. */
+type Clients = { api: Api; stranger: Api; neighbour?: string | undefined }
 
 /** Reads every operation of the load back, and tries what must be refused. */
-export async function readBack(clients: Clients, { operations }: Records): Promise<Finding[]> {
+export async function readBack(
+  { api, stranger }: Clients,
+  { operations }: Records,
+): Promise<Finding[]> {
   const wrong: string[] = []
+  const neighbour = operations.find(({ merchantKey }) => merchantKey !== undefined)?.merchantKey
+  const clients = { api, stranger, neighbour }
   const waiting = operations.filter(({ broken }) => broken === undefined)
   const work = async (): Promise<void> => {
     for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
@@ -69,12 +75,13 @@ function isBad({ status, undocumented }: Operation['tries'][number]): boolean {
 
 /** What is wrong with one; undefined when nothing is. */
 async function problemsOf(
-  { api, stranger }: Clients,
+  { api, stranger, neighbour }: Clients,
   operation: Operation,
 ): Promise<string | undefined> {
   return (
     (await paymentProblem(api, operation)) ??
-    (await strangerProblem(stranger, operation)) ??
+    (await strangerProblem(stranger, stranger.apiKey, operation)) ??
+    (await strangerProblem(api, neighbour, operation)) ??
     (await billProblem(api, operation)) ??
     (await transferProblem(api, operation)) ??
     (await quoteProblem(api, operation))
@@ -112,11 +119,15 @@ function refusalProblem({ body, text }: Answer, code: string): string | undefine
   return body['errorCode'] === code ? undefined : `no ${code}, but ${text.slice(0, 300)}`
 }
 
-/** Another project does not know it. */
-async function strangerProblem(stranger: Api, operation: Operation): Promise<string | undefined> {
+/** Another project does not know it, nor another merchant. */
+async function strangerProblem(
+  stranger: Api,
+  key: string | undefined,
+  operation: Operation,
+): Promise<string | undefined> {
   const { payment, resultId = '' } = operation
-  if (payment === undefined) return undefined
-  const query = { api_key: stranger.apiKey, payment_details_id: resultId }
+  if (payment === undefined || key === undefined) return undefined
+  const query = { api_key: key, payment_details_id: resultId }
   const read = { method: 'GET', path: '/payments/status', query } as const
   return refusalProblem(await stranger.clear(operation, read), 'PAYMENT_NOT_FOUND')
 }
@@ -149,6 +160,9 @@ async function transferProblem(api: Api, operation: Operation): Promise<string |
     const read = { method: 'GET', path: '/institution/transaction', query } as const
     const { transaction_status } = await api.accepted(operation, read)
     if (transaction_status !== state) return `${id} is ${String(transaction_status)}`
+    const other = await api.clear(operation, transferCall({ ...body, description: 'other' }))
+    const conflict = refusalProblem(other, 'DUPLICATE_TRANSACTION_ID')
+    if (conflict !== undefined) return conflict
   }
   return undefined
 }

@@ -55,16 +55,28 @@ export function lateOf({ operations, pushes }: Records): Late[] {
 }
 
 export function checkPushes(records: Records): Finding[] {
-  const { operations, pushes } = records
-  const known = new Set(operations.map((operation) => wantedOf(operation)?.subject))
-  // Each try of an operation that was repeated is known by the operation's own id.
-  const ids = new Set(operations.map(({ id }) => id))
-  const digests = Map.groupBy(pushes, ({ deliveryId }) => deliveryId)
   return [
     ...findingOf(
       'payments and accounts without exactly their pushes',
       lateOf(records).map(({ words }) => words),
     ),
+    ...findingOf(
+      'deliveries that came and were never accepted',
+      [...Map.groupBy(records.pushes, ({ deliveryId }) => deliveryId).values()]
+        .filter((attempts) => !attempts.some(({ accepted }) => accepted))
+        .map(([first]) => `${first?.what} of ${first?.subject}: ${first?.deliveryId}`),
+    ),
+    ...checkReceived(records),
+  ]
+}
+
+/** What is wrong with the pushes that came so far. */
+export function checkReceived({ operations, pushes }: Records): Finding[] {
+  const known = new Set(operations.map((operation) => wantedOf(operation)?.subject))
+  // Each try of an operation that was repeated is known by the operation's own id.
+  const ids = new Set(operations.map(({ id }) => id))
+  const digests = Map.groupBy(pushes, ({ deliveryId }) => deliveryId)
+  return [
     ...findingOf(
       'pushes that the documents do not show',
       pushes.flatMap(({ what, undocumented }) =>

@@ -65,6 +65,23 @@ const rules: { rule: string; text: string }[] = [
           <> case when b.state = 'succeeded' then -b.amount_minor else 0 end`,
   },
   {
+    rule: 'payments that are over and leave money in held or suspense',
+    text: `select s.payment_id, p.internal, sum(p.amount_minor)::text as minor from payments.settlement as s
+      join accounts.posting as p on p.project_id = s.project_id and p.transfer_id = s.settlement_id
+      where p.internal in ('held', 'suspense') and not exists (
+        select from payments.payee as y where y.payment_id = s.payment_id and y.payout_state in ('scheduled', 'sent'))
+      group by s.payment_id, p.internal having sum(p.amount_minor) <> 0`,
+  },
+  {
+    rule: 'use of limits that is not the sum of the movements',
+    text: `select u.account_id, u.currency, u.span, u.used_minor, coalesce(sum(m.limit_minor), 0)::text as moved_minor
+      from accounts.limit_usage as u
+      left join accounts.movement as m on m.limit_account_id = u.account_id and m.limit_currency = u.currency
+        and m.state <> 'cancelled' and date_trunc(u.span::text, m.begin_time at time zone 'UTC')::date = u.span_start
+      group by u.account_id, u.currency, u.span, u.span_start, u.used_minor
+      having u.used_minor <> coalesce(sum(m.limit_minor), 0)`,
+  },
+  {
     rule: 'transactions whose ledger and state differ',
     text: `select i.transaction_id, i.state from institution.transaction as i
       where (i.state = 'completed') <> exists (

@@ -7,7 +7,8 @@ import type { System } from '../system/system.ts'
 import type { Fault } from './fault.ts'
 
 const services = ['payments', 'accounts', 'institution', 'quotes', 'billing', 'delivery']
-const parts = ['gateway', ...services, 'simulator']
+/** Every process of ours that does work of payments. */
+export const parts = ['gateway', ...services, 'simulator']
 /** Leases of rows take at most 60 s, tokens between processes as long. */
 const longestLeaseS = 60
 
@@ -29,8 +30,9 @@ export async function kill(system: System, part: string): Promise<void> {
 
 /** Freezes a process, with its children for PostgreSQL, and lets it go on after a time. */
 export async function freezeFor(system: System, part: string, heldS: number): Promise<void> {
-  const pid = await pidOf(system, part)
-  const goOn = await (part === 'postgres' ? freezeFamily : freeze)(pid)
+  const hold = part === 'postgres' ? freezeFamily : freeze
+  // Another fault may kill it in between.
+  const goOn = await eventually(() => hold(system.mesh.pid(part)))
   await sleep(heldS * 1_000)
   goOn()
 }

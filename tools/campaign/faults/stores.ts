@@ -19,16 +19,34 @@ const drawFreeze = (part: string, random: Random, minS: number, maxS: number) =>
   }
 }
 
-/** Everything that NATS has stored is gone when it starts again. */
+/** Everything that NATS has stored is gone when it starts again. If another fault kills it meanwhile, its next process loses it. */
 async function wipeNats({ mesh }: System): Promise<void> {
-  const nats = await eventually(() => mesh.processes()['nats'] ?? false)
-  // Frozen first, so that it does not write while its store is taken away.
-  await freeze(nats.pid)
-  const store = path.join(mesh.dataDir, 'nats')
-  for (const name of fs.readdirSync(store))
-    if (fs.statSync(path.join(store, name)).isDirectory())
-      fs.rmSync(path.join(store, name), { recursive: true, force: true })
-  process.kill(nats.pid, 'SIGKILL')
+  await eventually(async () => {
+    const pid = mesh.pid('nats')
+    // Frozen first, so that it does not write while its store is taken away.
+    await freeze(pid)
+    const store = path.join(mesh.dataDir, 'nats')
+    for (const name of fs.readdirSync(store))
+      if (fs.statSync(path.join(store, name)).isDirectory())
+        fs.rmSync(path.join(store, name), { recursive: true, force: true })
+    return process.kill(pid, 'SIGKILL')
+  })
+}
+
+/** A consumer stands still, and half of that time later the broker loses what it has not taken in. */
+function drawBehind(random: Random) {
+  const part = random.pick(['delivery', 'accounts'])
+  const heldS = random.whole(4, 10)
+  return {
+    title: `freeze ${part} ${heldS} s, nats wiped meanwhile`,
+    heldS,
+    async inject(system: System) {
+      const frozen = freezeFor(system, part, heldS)
+      await sleep(heldS * 500)
+      await wipeNats(system)
+      await frozen
+    },
+  }
 }
 
 /** Ends every connection to the database, as a fail-over or an operator does. */
@@ -120,6 +138,13 @@ export const storeFaults: Fault[] = [
     weight: 3,
     limitS: 5,
     draw: () => ({ title: 'nats wiped', heldS: 0, inject: wipeNats }),
+  },
+  {
+    name: 'nats-behind',
+    what: 'Delivery or accounts stands still for 4 to 10 s, and NATS loses what they have not taken in.',
+    weight: 2,
+    limitS: 15,
+    draw: drawBehind,
   },
   {
     name: 'nats-disk-full',

@@ -1,4 +1,5 @@
 // The table of all faults.
+import { clockFaults } from './clocks.ts'
 import type { Fault } from './fault.ts'
 import { linkFaults } from './links.ts'
 import { processFaults } from './processes.ts'
@@ -10,6 +11,7 @@ export const faults: readonly Fault[] = [
   ...storeFaults,
   ...linkFaults,
   ...receiverFaults,
+  ...clockFaults,
 ]
 
 /** The rows whose name is one of these or starts with it and a dash; all if none is given. Throws for a name that fits no row. */

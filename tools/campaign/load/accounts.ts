@@ -67,6 +67,7 @@ async function openBusiness(clients: Clients, operation: Operation): Promise<voi
   })
   if ((payments as Json[]).length !== 0) throw new Error('a new merchant has payments')
   operation.resultId = operation.id
+  operation.merchantKey = key
 }
 
 /** The holder of an account is asked for consent. */

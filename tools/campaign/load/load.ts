@@ -15,8 +15,8 @@ export type Load = {
   done(): number
   /** Operations that wait for their outcome. */
   underWay(): number
-  /** Begins no more operations, and resolves when the outcome of all is known, or was not within four minutes. */
-  stop(): Promise<void>
+  /** Begins no more operations, and resolves when the outcome of all is known, or was not within so many seconds. */
+  stop(patienceS?: number): Promise<void>
 }
 
 /** What a load is made of. */
@@ -32,6 +32,7 @@ const weights: Record<Kind, number> = {
   paid: 6,
   'by hand': 2,
   cancelled: 3,
+  'cancelled while paying': 1,
   refunded: 2,
   declined: 1,
   'late money': 1,
@@ -48,7 +49,7 @@ const weights: Record<Kind, number> = {
 const maxUnderWay = 80
 
 /** After the last fault: by then the system has recovered, or it does not. */
-const patienceMs = 240_000
+const defaultPatienceS = 240
 /** Between the seeds of two operations. */
 const spread = 0x9e3779b9
 
@@ -96,10 +97,10 @@ export function startLoad(api: Api, receivers: Receivers, options: LoadOptions):
     records,
     done: () => done,
     underWay: () => underWay.size,
-    async stop() {
+    async stop(patienceS = defaultPatienceS) {
       stopping.abort()
       await running
-      api.giveUpAt(Date.now() + patienceMs)
+      api.giveUpAt(Date.now() + patienceS * 1_000)
       while (underWay.size > 0) await Promise.all(underWay)
       api.giveUpAt(Infinity)
     },

@@ -75,7 +75,17 @@ async function quoteFor(
       credit_party: { mobile_number: abena, currency: 'TTD' },
     },
   })
+  const worth = worthOf(requestMinor, String(answer['rate']))
+  if (answer['amount_quoted'] !== worth)
+    throw new Error(`${textOf(requestMinor)} is quoted as ${JSON.stringify(answer)}, not ${worth}`)
   return { id: String(answer['quote_id']), answer, token }
+}
+
+/** What an amount is worth by a rate, rounded down. Both currencies have two decimals. */
+function worthOf(minor: number, rate: string): string {
+  const [whole = '', fraction = ''] = rate.split('.')
+  const worth = (BigInt(minor) * BigInt(whole + fraction)) / 10n ** BigInt(fraction.length)
+  return textOf(Number(worth))
 }
 
 async function makeQuote({ api, random }: Clients, operation: Operation): Promise<void> {

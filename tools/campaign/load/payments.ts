@@ -18,6 +18,8 @@ export type Clients = {
 const merchantVersion = '2026-12-01'
 /** Between the steps of a payer or a merchant who waits for a state. */
 const pollMs = 700
+/** Of a merchant who cancels while the payer pays. */
+const maxHesitationMs = 1_000
 
 const people = {
   /** Pays one second after the charge was announced. */
@@ -163,13 +165,13 @@ const declined: PaymentOutcome = {
   money: {},
 }
 
-const refunded = (minor: number): PaymentOutcome => ({
+const refunded = (minor: number, payers: number): PaymentOutcome => ({
   state: 'Refunded',
-  payers: ['Refunded'],
+  payers: Array.from({ length: payers }, () => 'Refunded'),
   pushes: sorted([
-    ...paidPushes(1),
+    ...paidPushes(payers),
     'payout_scheduled',
-    'payment_refunded',
+    ...Array.from({ length: payers }, () => 'payment_refunded'),
     'callback 1 paid',
     'callback 2 Refunded',
   ]),
@@ -185,7 +187,14 @@ const sentBack = (minor: number): PaymentOutcome => ({
 
 type PaymentKind = Extract<
   Kind,
-  'paid' | 'by hand' | 'cancelled' | 'refunded' | 'declined' | 'late money' | 'two payers'
+  | 'paid'
+  | 'by hand'
+  | 'cancelled'
+  | 'cancelled while paying'
+  | 'refunded'
+  | 'declined'
+  | 'late money'
+  | 'two payers'
 >
 type CarryOut = (clients: Clients, operation: Operation, minor: number) => Promise<PaymentOutcome[]>
 
@@ -222,9 +231,27 @@ const flows: Record<PaymentKind, CarryOut> = {
     return [cancelled]
   },
 
+  /** The payer sends the PIN about when the merchant cancels: one of them wins. */
+  async 'cancelled while paying'(clients, operation, amountMinor) {
+    const { api, random } = clients
+    const order = { amountMinor, payers: [people.byHand] }
+    const { id, urls } = await create(clients, operation, order)
+    const [url = ''] = urls
+    const pay = () => payByPin(operation, url, rightPin)
+    const paying = pay()
+    await sleep(random.whole(0, maxHesitationMs))
+    const [{ status, text }] = await Promise.all([cancel(api, operation, id), paying])
+    if (status === 200) return [cancelled]
+    if (status !== 409) throw new Error(`cancel: ${status} ${text.slice(0, 300)}`)
+    await reaches(api, operation, id, 'paid', pay)
+    return [paid(amountMinor)]
+  },
+
+  /** One payer or two. */
   async refunded(clients, operation, amountMinor) {
-    const { api } = clients
-    const order = { amountMinor, payers: [people.pays], delayDays: 3 }
+    const { api, random } = clients
+    const payers = random.next() < 0.5 ? [people.pays] : [people.pays, people.paysLater]
+    const order = { amountMinor, payers, delayDays: 3 }
     const { id } = await create(clients, operation, order)
     await reaches(api, operation, id, 'paid')
     const body = await api.accepted(operation, {
@@ -235,7 +262,7 @@ const flows: Record<PaymentKind, CarryOut> = {
     })
     const { status } = detailsOf(body)
     if (status !== 'Refunded') throw new Error(`refund: ${String(status)}`)
-    return [refunded(amountMinor)]
+    return [refunded(amountMinor, payers.length)]
   },
 
   async declined(clients, operation, amountMinor) {

@@ -48,6 +48,7 @@ export const kinds = [
   'paid',
   'by hand',
   'cancelled',
+  'cancelled while paying',
   'refunded',
   'declined',
   'late money',
@@ -83,6 +84,8 @@ export type Operation = {
    */
   onboarding?: { requestId: string; outcomes: string[]; max: number }
   quote?: QuotePromise
+  /** API key of the merchant that it made. */
+  merchantKey?: string
   /** What went against the contract. */
   broken?: string
 }

@@ -79,6 +79,7 @@ export async function startSystem({ hasDisks, hasLinks, data }: SystemOptions): 
     const mesh = await startMesh({
       folder: path.join(folder, 'mesh'),
       settings: { ...settings, ...(hasLinks && urls) },
+      script: path.join(import.meta.dirname, 'start.ts'),
       // Before its processes call each other.
       onPorts: (portBase) => {
         for (const part of linkedParts) links[part].leadTo(portBase + portPlaces[part])

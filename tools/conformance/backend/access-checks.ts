@@ -7,7 +7,7 @@ import path from 'node:path'
 import type { RpcStatus } from '#core/errors/errors.ts'
 import { bearerIdentity, type Identity, openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
-import { type BackendCheck, backendGroup, demandStatus, type World } from './check.ts'
+import { amountOf, type BackendCheck, backendGroup, demandStatus, type World } from './check.ts'
 import type { OptionalGroup } from './outcome-map.ts'
 
 const access = backendGroup('access')
@@ -68,8 +68,15 @@ export const accessChecks: readonly BackendCheck[] = [
 
 /** One operation of each group. */
 const operations: Record<OptionalGroup, (world: World, id: string) => Promise<unknown>> = {
+  wallets: ({ charges }, id) => charges.payWithWallet({ chargeId: id, attemptId: id, pin: '0000' }),
   cards: ({ charges, pagesOrigin }, chargeId) =>
     charges.openCardFrame({ chargeId, returnUrl: pagesOrigin }),
+  payouts: (world, payoutId) =>
+    world.payouts.createPayout({
+      payoutId,
+      amount: amountOf(world),
+      mobileNumber: '+12025550100',
+    }),
   transfers: ({ transfers }, transferId) => transfers.enquireTransfer({ transferId }),
   bills: ({ bills }, billPaymentId) => bills.enquireBill({ billPaymentId }),
   reviews: ({ reviews }, reviewId) => reviews.submitOnboarding({ reviewId }),

@@ -7,7 +7,9 @@ import {
   amountOf,
   type BackendCheck,
   backendGroup,
+  demandConflict,
   demandExecuted,
+  more,
   statusOf,
   type World,
   within,
@@ -33,6 +35,20 @@ export const billChecks: readonly BackendCheck[] = [
       for (const outcome of outcomes) demandIs(outcome, PAID, 'a call')
       const references = new Set(outcomes.map(({ providerReference }) => providerReference))
       demand(references.size === 1, `repeats returned ${references.size} provider references`)
+      demandIs(await enquire(world, order.billPaymentId), PAID, 'the enquiry')
+      await demandExecutedOnce(world, order.billPaymentId, 1)
+    },
+  ),
+  bill(
+    'other-content',
+    'A bill whose id comes again with another amount or customer is refused; the first one is paid.',
+    ['bill.paid'],
+    async (world) => {
+      const order = newBill(world, 'bill.paid')
+      demandIs(known((await world.bills.payBill(order)).outcome), PAID, 'the call')
+      await demandConflict(world.bills.payBill({ ...order, amount: more(order.amount) }))
+      const customerReference = `1${order.customerReference}`
+      await demandConflict(world.bills.payBill({ ...order, customerReference }))
       demandIs(await enquire(world, order.billPaymentId), PAID, 'the enquiry')
       await demandExecutedOnce(world, order.billPaymentId, 1)
     },

@@ -111,11 +111,38 @@ function fetchFrame(url: string): Promise<Response> {
   return fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(10_000) })
 }
 
-/** Opens a form of plain HTML and fills it with the test card; hidden fields keep the values of the page. */
+/** A form that is open, and what fills it with the test card and submits it. */
 async function filledForm(world: World, outcome: 'card.approved' | 'card.declined') {
   const { fields, ...payer } = world.outcome(outcome)
   const chargeId = await announce(world, payer)
   const url = await openFrame(world, chargeId)
+  const { formsUrl, map } = world
+  if (formsUrl === undefined) return { chargeId, submit: await plainForm(url, fields) }
+  const call = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ url, fields }),
+  }
+  return {
+    chargeId,
+    async submit() {
+      const signal = AbortSignal.timeout(map.outcome_within_ms)
+      const { ok, status } = await fetch(formsUrl, { ...call, signal })
+      demand(ok, `what fills in forms answered ${status}`)
+    },
+  }
+}
+
+/** A charge that is paid by card. */
+export async function chargePaidByCard(world: World): Promise<string> {
+  const { chargeId, submit } = await filledForm(world, 'card.approved')
+  await submit()
+  await reported(world, chargeId, 'PAID')
+  return chargeId
+}
+
+/** Reads a form of plain HTML; hidden fields keep the values of the page. Returns what submits it. */
+async function plainForm(url: string, fields: Record<string, string>) {
   const html = await (await fetchFrame(url)).text()
   const inputs = [...html.matchAll(/<input\b[^>]*type="hidden"[^>]*>/g)].map(([tag]) => [
     /\bname="([^"]*)"/.exec(tag)?.[1] ?? '',
@@ -126,11 +153,8 @@ async function filledForm(world: World, outcome: 'card.approved' | 'card.decline
     'content-type': 'application/x-www-form-urlencoded',
     origin: new URL(url).origin,
   }
-  return {
-    chargeId,
-    async submit() {
-      const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual' })
-      demand(response.status < 400, `the form answered ${response.status} to the card`)
-    },
+  return async () => {
+    const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual' })
+    demand(response.status < 400, `the form answered ${response.status} to the card`)
   }
 }

@@ -3,6 +3,7 @@ import { AttemptOutcome, WithdrawReason } from '#gen/payweave/backend/v1/charges
 import { demand } from '../check.ts'
 import {
   announce,
+  anyPayer,
   type BackendCheck,
   backendGroup,
   chargeOfItsOwn,
@@ -14,6 +15,7 @@ import {
   payingWallet,
   reported,
   reportedPayment,
+  somePayer,
   type World,
   walletThatPays,
   within,
@@ -90,8 +92,8 @@ export const chargeChecks: readonly BackendCheck[] = [
       await demandUnpayable(world, late.chargeId, payer.pin)
     },
   ),
-  charge('many', 'One call announces 200 charges.', [payingWallet], async (world) => {
-    const payer = walletThatPays(world)
+  charge('many', 'One call announces 200 charges.', [anyPayer], async (world) => {
+    const payer = somePayer(world)
     const charges = Array.from({ length: maxCharges }, () => newCharge(world, payer))
     await world.charges.announceCharges({ charges })
     const reason = WithdrawReason.CANCELLED
@@ -101,9 +103,9 @@ export const chargeChecks: readonly BackendCheck[] = [
   charge(
     'malformed',
     'A charge with an amount of zero, a currency that does not exist, or a malformed UUID is refused.',
-    [payingWallet],
+    [anyPayer],
     async (world) => {
-      const good = newCharge(world, walletThatPays(world))
+      const good = newCharge(world, somePayer(world))
       const refused = (changed: object, what: string) =>
         demandStatus(
           world.charges.announceCharges({ charges: [{ ...good, ...changed }] }),

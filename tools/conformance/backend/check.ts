@@ -39,6 +39,8 @@ export type World = BackendClients & {
   pagesOrigin: string
   /** Where the back end shows what it executed; undefined when nobody said. */
   executionsUrl: string | undefined
+  /** What fills in forms that a script makes; undefined when nobody said. */
+  formsUrl: string | undefined
   signal: AbortSignal
 }
 
@@ -78,6 +80,14 @@ export function amountOf({ map }: World) {
   return { currency: map.currency, minorUnits: BigInt(map.amount_minor_units) }
 }
 
+type Amount = ReturnType<typeof amountOf>
+
+/** An amount that is one minor unit higher. */
+export const more = (amount: Amount): Amount => ({
+  ...amount,
+  minorUnits: amount.minorUnits + 1n,
+})
+
 /** A charge of a payer, to announce. */
 export function newCharge(world: World, payer: { mobile_number: string }) {
   const inAnHour = Math.floor(Date.now() / 1_000) + 3_600
@@ -101,6 +111,20 @@ export async function announce(world: World, payer: { mobile_number: string }): 
 
 /** A payment whose outcome is reported: by a payer without help, or a wallet that is answered PROCESSING. */
 export const reportedPayment: Need = ['charge.paid', 'wallet.processing']
+
+/** Any payer: the check calls for no payment. */
+export const anyPayer: Need = ['charge.paid', 'wallet.paid', 'wallet.processing', 'card.form']
+
+/** The payer of `anyPayer`. */
+export function somePayer({ map: { outcomes } }: World) {
+  const payer =
+    outcomes['charge.paid'] ??
+    outcomes['wallet.paid'] ??
+    outcomes['wallet.processing'] ??
+    outcomes['card.form']
+  if (payer === undefined) throw new Error('the check does not say that it needs a payer')
+  return payer
+}
 
 /** A wallet that pays: answered PAID at once, or PROCESSING first. */
 export const payingWallet: Need = ['wallet.paid', 'wallet.processing']
@@ -202,6 +226,11 @@ export async function demandStatus(
 ): Promise<void> {
   const found = await statusOf(call)
   demand(found === status, `${what}: answered ${found}, not ${status}`)
+}
+
+/** Fails unless a call is refused because its id was used with other content. */
+export function demandConflict(call: Promise<unknown>): Promise<void> {
+  return demandStatus(call, 'already_exists', 'the same id with other content')
 }
 
 /** What the back end shows of what it executed; fails when that cannot be read. */

@@ -37,6 +37,7 @@ export const backendConformanceCommand: Command = {
     only: 'checks whose name holds this; a star stands for anything',
     pages: `origin of the pages that show card forms (${defaults.pages})`,
     executions: "URL of the back end's log of executions, with {kind} and {id}",
+    forms: 'URL of a program of yours that fills in and submits card forms which a script makes',
     audience: `name under which Payweave knows the back end (${defaults.audience})`,
     host: `address on which reports are taken (${defaults.host})`,
     'payments-port': `where it takes reports on charges, payouts and refunds (${defaults['payments-port']})`,
@@ -104,10 +105,14 @@ function targetOf(options: Options, secrets: string, audience: string): BackendT
   const executionsUrl = options['executions']
   if (executionsUrl !== undefined && !/\{kind\}.*\{id\}/.test(executionsUrl))
     throw new UsageError('--executions must name {kind} and {id}')
+  const formsUrl = options['forms']
+  if (formsUrl !== undefined && !URL.canParse(formsUrl))
+    throw new UsageError('--forms must be a URL')
   return {
     url,
     audience,
     secrets,
+    formsUrl,
     map: readOutcomeMap(required(options, 'map')),
     host: options['host'] ?? defaults.host,
     ports: {

@@ -22,7 +22,16 @@ const bill = Type.Object(
 )
 
 /** Groups of checks whose operations a rail may lack; a back end must be able to take money, or to send it. */
-const optionalGroups = ['cards', 'transfers', 'bills', 'reviews', 'consents', 'rates'] as const
+const optionalGroups = [
+  'wallets',
+  'cards',
+  'payouts',
+  'transfers',
+  'bills',
+  'reviews',
+  'consents',
+  'rates',
+] as const
 
 const outcomes = Type.Object(
   {

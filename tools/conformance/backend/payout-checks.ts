@@ -4,7 +4,9 @@ import {
   amountOf,
   type BackendCheck,
   backendGroup,
+  demandConflict,
   demandStatus,
+  more,
   newReference,
   reported,
   type World,
@@ -83,13 +85,6 @@ export const payoutChecks: readonly BackendCheck[] = [
     },
   ),
 ]
-
-type Amount = ReturnType<typeof amountOf>
-const more = (amount: Amount): Amount => ({ ...amount, minorUnits: amount.minorUnits + 1n })
-
-function demandConflict(call: Promise<unknown>): Promise<void> {
-  return demandStatus(call, 'already_exists', 'the same id with other content')
-}
 
 async function payOut(
   world: World,

@@ -30,6 +30,8 @@ export type BackendTarget = {
   ports: ReportPorts
   pagesOrigin: string
   executionsUrl: string | undefined
+  /** What fills in forms that a script makes. */
+  formsUrl: string | undefined
 }
 
 export type BackendRunOptions = {
@@ -170,6 +172,7 @@ function worldOf(setting: Setting, exchanges: Call[], expected: string[]): World
     identityOf,
     pagesOrigin: target.pagesOrigin,
     executionsUrl: target.executionsUrl,
+    formsUrl: target.formsUrl,
     signal,
   }
 }

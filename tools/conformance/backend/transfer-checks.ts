@@ -6,8 +6,10 @@ import {
   amountOf,
   type BackendCheck,
   backendGroup,
+  demandConflict,
   demandExecuted,
   demandStatus,
+  more,
   newReference,
   reported,
   type World,
@@ -28,6 +30,23 @@ export const transferChecks: readonly BackendCheck[] = [
       await reported(world, order.transferId, 'COMPLETED')
       await create()
       await demandState(world, order.transferId, COMPLETED)
+      await demandExecuted(world, 'transfer', order.transferId, 1, shownAmount(world))
+    },
+  ),
+  transfer(
+    'other-content',
+    'A transfer whose id comes again with another amount or receiver is refused; the first one is executed.',
+    ['transfer.completed'],
+    async (world) => {
+      const order = newTransfer(world, 'transfer.completed')
+      await world.transfers.createTransfer(order)
+      const amount = more(order.creditAmount)
+      const other = { ...order, debitAmount: amount, creditAmount: amount }
+      await demandConflict(world.transfers.createTransfer(other))
+      const accountNumber = `1${order.creditParty.accountNumber}`
+      const elsewhere = { ...order, creditParty: { accountNumber } }
+      await demandConflict(world.transfers.createTransfer(elsewhere))
+      await reported(world, order.transferId, 'COMPLETED')
       await demandExecuted(world, 'transfer', order.transferId, 1, shownAmount(world))
     },
   ),

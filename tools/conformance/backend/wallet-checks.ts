@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { Failure } from '#core/errors/errors.ts'
 import { AttemptOutcome, RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { demand } from '../check.ts'
+import { chargePaidByCard } from './card-checks.ts'
 import {
   announce,
   type BackendCheck,
@@ -200,9 +201,11 @@ function settled(world: World, attemptId: string): Promise<AttemptOutcome> {
   })
 }
 
-/** A charge that is paid, by wallet if the back end has one that pays. */
+/** A charge that is paid, by wallet if the back end has one that pays, else by card if it takes cards only. */
 export async function paidCharge(world: World): Promise<string> {
   const { 'wallet.paid': atOnce, 'wallet.processing': later } = world.map.outcomes
+  if (world.map.outcomes.unsupported?.groups.includes('wallets') === true)
+    return await chargePaidByCard(world)
   if (atOnce === undefined && later === undefined) {
     const id = await announce(world, world.outcome('charge.paid'))
     await reported(world, id, 'PAID')

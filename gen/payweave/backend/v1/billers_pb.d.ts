@@ -279,6 +279,7 @@ export declare const BillerService: GenService<{
   /**
    * Pays a bill and waits for the biller. A time-out proves neither success nor failure: enquire. FAILED_PRECONDITION
    * (REFERENCE_REFUSED) when an enquiry has returned NOT_FOUND for this id: it was not executed and never will be.
+   * ALREADY_EXISTS (REFERENCE_CONFLICT) when the id was used with other content.
    *
    * @generated from rpc payweave.backend.v1.BillerService.PayBill
    */

@@ -339,8 +339,8 @@ export declare const TransferStateSchema: GenEnum<TransferState>;
  */
 export declare const TransferService: GenService<{
   /**
-   * Accepts a transfer. Repeating the call changes nothing. FAILED_PRECONDITION when an enquiry has returned NOT_FOUND
-   * for this id.
+   * Accepts a transfer. Repeating the call changes nothing. FAILED_PRECONDITION (REFERENCE_REFUSED) when an enquiry has
+   * returned NOT_FOUND for this id, ALREADY_EXISTS (REFERENCE_CONFLICT) when it was used with other content.
    *
    * @generated from rpc payweave.backend.v1.TransferService.CreateTransfer
    */

@@ -98,21 +98,21 @@ export declare type LoggedRequest = Message<"payweave.delivery.v1.LoggedRequest"
   idempotencyKey: string;
 
   /**
-   * Masked query parameters as JSON. Empty in lists.
+   * Masked query parameters as JSON. Empty in lists, and in RecordRequests for a project with `contents`.
    *
    * @generated from field: string query = 12;
    */
   query: string;
 
   /**
-   * Masked body of the request as JSON, cut at 8,192 characters. Empty in lists, and where there was none that could be read.
+   * Masked body of the request as JSON, cut at 8,192 characters. Empty where there was none that could be read, and where `query` is.
    *
    * @generated from field: string request_body = 13;
    */
   requestBody: string;
 
   /**
-   * Masked body of the response as JSON, cut at 8,192 characters. Empty in lists.
+   * Masked body of the response as JSON, cut at 8,192 characters. Empty where `query` is.
    *
    * @generated from field: string response_body = 14;
    */
@@ -133,6 +133,34 @@ export declare type LoggedRequest = Message<"payweave.delivery.v1.LoggedRequest"
 export declare const LoggedRequestSchema: GenMessage<LoggedRequest>;
 
 /**
+ * Masked queries and bodies of a project's requests, which are stored as they are: only GetRequest reads them.
+ *
+ * @generated from message payweave.delivery.v1.RequestContents
+ */
+export declare type RequestContents = Message<"payweave.delivery.v1.RequestContents"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * For each request of the project in `requests`, in their order, the lines `query`, `request_body` and `response_body`, each ended by a line feed
+   * and empty where there is none. UTF-8, compressed with Zstandard to at most 1,000,000 bytes.
+   *
+   * @generated from field: bytes compressed_lines = 2;
+   */
+  compressedLines: Uint8Array;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.RequestContents.
+ * Use `create(RequestContentsSchema)` to create a new message.
+ */
+export declare const RequestContentsSchema: GenMessage<RequestContents>;
+
+/**
  * Adds requests to the log.
  *
  * @generated from message payweave.delivery.v1.RecordRequestsRequest
@@ -144,6 +172,13 @@ export declare type RecordRequestsRequest = Message<"payweave.delivery.v1.Record
    * @generated from field: repeated payweave.delivery.v1.LoggedRequest requests = 1;
    */
   requests: LoggedRequest[];
+
+  /**
+   * Their queries and bodies, once for each project, which must be one of a request. Those of a project without an entry here are in `requests`.
+   *
+   * @generated from field: repeated payweave.delivery.v1.RequestContents contents = 2;
+   */
+  contents: RequestContents[];
 };
 
 /**
@@ -284,6 +319,116 @@ export declare type ListRequestsResponse = Message<"payweave.delivery.v1.ListReq
 export declare const ListRequestsResponseSchema: GenMessage<ListRequestsResponse>;
 
 /**
+ * Lists requests of all projects.
+ *
+ * @generated from message payweave.delivery.v1.ListAllRequestsRequest
+ */
+export declare type ListAllRequestsRequest = Message<"payweave.delivery.v1.ListAllRequestsRequest"> & {
+  /**
+   * How they ended. UNSPECIFIED: any.
+   *
+   * @generated from field: payweave.delivery.v1.RequestOutcome outcome = 1;
+   */
+  outcome: RequestOutcome;
+
+  /**
+   * HTTP status. Zero: any.
+   *
+   * @generated from field: uint32 status = 2;
+   */
+  status: number;
+
+  /**
+   * Error code. Empty: any.
+   *
+   * @generated from field: string error_code = 3;
+   */
+  errorCode: string;
+
+  /**
+   * Method and path of the route. Empty: any.
+   *
+   * @generated from field: string route = 4;
+   */
+  route: string;
+
+  /**
+   * `PW-request-id` of the response. Empty: any.
+   *
+   * @generated from field: string request_id = 5;
+   */
+  requestId: string;
+
+  /**
+   * `Idempotency-Key` as the client sent it or as the log shows it. Empty: any.
+   *
+   * @generated from field: string idempotency_key = 6;
+   */
+  idempotencyKey: string;
+
+  /**
+   * First time at which they ended, in whole milliseconds. Unset: no lower bound.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 7;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * The time after the last time at which they ended. Unset: no upper bound.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 8;
+   */
+  endTime?: Timestamp | undefined;
+
+  /**
+   * Page size, 1 to 200. Zero means 50.
+   *
+   * @generated from field: uint32 page_size = 9;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 10;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.ListAllRequestsRequest.
+ * Use `create(ListAllRequestsRequestSchema)` to create a new message.
+ */
+export declare const ListAllRequestsRequestSchema: GenMessage<ListAllRequestsRequest>;
+
+/**
+ * Response to ListAllRequestsRequest.
+ *
+ * @generated from message payweave.delivery.v1.ListAllRequestsResponse
+ */
+export declare type ListAllRequestsResponse = Message<"payweave.delivery.v1.ListAllRequestsResponse"> & {
+  /**
+   * The requests without query and bodies, newest first. With filters a page may have fewer than asked for, even none, and yet have a next one.
+   *
+   * @generated from field: repeated payweave.delivery.v1.LoggedRequest requests = 1;
+   */
+  requests: LoggedRequest[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.ListAllRequestsResponse.
+ * Use `create(ListAllRequestsResponseSchema)` to create a new message.
+ */
+export declare const ListAllRequestsResponseSchema: GenMessage<ListAllRequestsResponse>;
+
+/**
  * Reads one request.
  *
  * @generated from message payweave.delivery.v1.GetRequestRequest
@@ -396,6 +541,16 @@ export declare const ApiLogService: GenService<{
     methodKind: "unary";
     input: typeof ListRequestsRequestSchema;
     output: typeof ListRequestsResponseSchema;
+  },
+  /**
+   * Lists the requests of all projects, newest first, for the staff.
+   *
+   * @generated from rpc payweave.delivery.v1.ApiLogService.ListAllRequests
+   */
+  listAllRequests: {
+    methodKind: "unary";
+    input: typeof ListAllRequestsRequestSchema;
+    output: typeof ListAllRequestsResponseSchema;
   },
   /**
    * Reads a request with its query and bodies. NOT_FOUND (LOGGED_REQUEST_NOT_FOUND) for an entry of another project, and for one that is over.

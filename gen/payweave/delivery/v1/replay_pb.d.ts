@@ -112,7 +112,7 @@ export declare type ReplayJob = Message<"payweave.delivery.v1.ReplayJob"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * When it ended. Unset while it runs.
+   * When it ended. Unset while it runs or is paused.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 8;
    */
@@ -288,6 +288,161 @@ export declare type CancelReplayJobResponse = Message<"payweave.delivery.v1.Canc
 export declare const CancelReplayJobResponseSchema: GenMessage<CancelReplayJobResponse>;
 
 /**
+ * Pauses a job.
+ *
+ * @generated from message payweave.delivery.v1.PauseReplayJobRequest
+ */
+export declare type PauseReplayJobRequest = Message<"payweave.delivery.v1.PauseReplayJobRequest"> & {
+  /**
+   * UUID of the project, required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * UUID of the job.
+   *
+   * @generated from field: string job_id = 2;
+   */
+  jobId: string;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.PauseReplayJobRequest.
+ * Use `create(PauseReplayJobRequestSchema)` to create a new message.
+ */
+export declare const PauseReplayJobRequestSchema: GenMessage<PauseReplayJobRequest>;
+
+/**
+ * Response to PauseReplayJobRequest.
+ *
+ * @generated from message payweave.delivery.v1.PauseReplayJobResponse
+ */
+export declare type PauseReplayJobResponse = Message<"payweave.delivery.v1.PauseReplayJobResponse"> & {
+  /**
+   * The job after the call.
+   *
+   * @generated from field: payweave.delivery.v1.ReplayJob job = 1;
+   */
+  job?: ReplayJob | undefined;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.PauseReplayJobResponse.
+ * Use `create(PauseReplayJobResponseSchema)` to create a new message.
+ */
+export declare const PauseReplayJobResponseSchema: GenMessage<PauseReplayJobResponse>;
+
+/**
+ * Resumes a job.
+ *
+ * @generated from message payweave.delivery.v1.ResumeReplayJobRequest
+ */
+export declare type ResumeReplayJobRequest = Message<"payweave.delivery.v1.ResumeReplayJobRequest"> & {
+  /**
+   * UUID of the project, required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * UUID of the job.
+   *
+   * @generated from field: string job_id = 2;
+   */
+  jobId: string;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.ResumeReplayJobRequest.
+ * Use `create(ResumeReplayJobRequestSchema)` to create a new message.
+ */
+export declare const ResumeReplayJobRequestSchema: GenMessage<ResumeReplayJobRequest>;
+
+/**
+ * Response to ResumeReplayJobRequest.
+ *
+ * @generated from message payweave.delivery.v1.ResumeReplayJobResponse
+ */
+export declare type ResumeReplayJobResponse = Message<"payweave.delivery.v1.ResumeReplayJobResponse"> & {
+  /**
+   * The job after the call.
+   *
+   * @generated from field: payweave.delivery.v1.ReplayJob job = 1;
+   */
+  job?: ReplayJob | undefined;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.ResumeReplayJobResponse.
+ * Use `create(ResumeReplayJobResponseSchema)` to create a new message.
+ */
+export declare const ResumeReplayJobResponseSchema: GenMessage<ResumeReplayJobResponse>;
+
+/**
+ * Lists jobs.
+ *
+ * @generated from message payweave.delivery.v1.ListReplayJobsRequest
+ */
+export declare type ListReplayJobsRequest = Message<"payweave.delivery.v1.ListReplayJobsRequest"> & {
+  /**
+   * UUID of the project, required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * Page size, 1 to 200. Zero means 50.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.ListReplayJobsRequest.
+ * Use `create(ListReplayJobsRequestSchema)` to create a new message.
+ */
+export declare const ListReplayJobsRequestSchema: GenMessage<ListReplayJobsRequest>;
+
+/**
+ * Response to ListReplayJobsRequest.
+ *
+ * @generated from message payweave.delivery.v1.ListReplayJobsResponse
+ */
+export declare type ListReplayJobsResponse = Message<"payweave.delivery.v1.ListReplayJobsResponse"> & {
+  /**
+   * The jobs, the newest first.
+   *
+   * @generated from field: repeated payweave.delivery.v1.ReplayJob jobs = 1;
+   */
+  jobs: ReplayJob[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.ListReplayJobsResponse.
+ * Use `create(ListReplayJobsResponseSchema)` to create a new message.
+ */
+export declare const ListReplayJobsResponseSchema: GenMessage<ListReplayJobsResponse>;
+
+/**
  * State of a replay job.
  *
  * @generated from enum payweave.delivery.v1.ReplayJobState
@@ -320,6 +475,13 @@ export enum ReplayJobState {
    * @generated from enum value: REPLAY_JOB_STATE_CANCELLED = 3;
    */
   CANCELLED = 3,
+
+  /**
+   * Paused: it makes no delivery due until it is resumed.
+   *
+   * @generated from enum value: REPLAY_JOB_STATE_PAUSED = 4;
+   */
+  PAUSED = 4,
 }
 
 /**
@@ -365,6 +527,38 @@ export declare const ReplayService: GenService<{
     methodKind: "unary";
     input: typeof CancelReplayJobRequestSchema;
     output: typeof CancelReplayJobResponseSchema;
+  },
+  /**
+   * Pauses a running job. Deliveries that it has made due are still sent. Pausing a paused or ended job changes nothing.
+   * NOT_FOUND when the project has no such job.
+   *
+   * @generated from rpc payweave.delivery.v1.ReplayService.PauseReplayJob
+   */
+  pauseReplayJob: {
+    methodKind: "unary";
+    input: typeof PauseReplayJobRequestSchema;
+    output: typeof PauseReplayJobResponseSchema;
+  },
+  /**
+   * Resumes a paused job from where it is, at its rate. Resuming a running or ended job changes nothing. NOT_FOUND when the
+   * project has no such job.
+   *
+   * @generated from rpc payweave.delivery.v1.ReplayService.ResumeReplayJob
+   */
+  resumeReplayJob: {
+    methodKind: "unary";
+    input: typeof ResumeReplayJobRequestSchema;
+    output: typeof ResumeReplayJobResponseSchema;
+  },
+  /**
+   * Lists the jobs of a project. INVALID_ARGUMENT for a malformed id or token.
+   *
+   * @generated from rpc payweave.delivery.v1.ReplayService.ListReplayJobs
+   */
+  listReplayJobs: {
+    methodKind: "unary";
+    input: typeof ListReplayJobsRequestSchema;
+    output: typeof ListReplayJobsResponseSchema;
   },
 }>;
 

@@ -9,7 +9,6 @@ import {
   type PersonalAccountProfile,
   type ResolveSessionRequest,
   type UploadPersonalAccountRequest,
-  LookupType as WireLookupType,
   SessionState as WireSessionState,
 } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { projectOf } from '#platform/rpc/auth/project.ts'
@@ -30,15 +29,14 @@ import {
   sessionResolver,
 } from '../operations/session.ts'
 import { batchingOpenings } from '../operations/session-batching.ts'
-import type { LookupType } from '../store/session-store.ts'
-import { accountMessage, roomMessage, sessionMessage, transactionMessage } from './messages.ts'
+import {
+  accountMessage,
+  lookupTypes,
+  roomMessage,
+  sessionMessage,
+  transactionMessage,
+} from './messages.ts'
 import { type UploadPart, uploadPersonalAccount } from './upload.ts'
-
-const lookupTypes: Partial<Record<WireLookupType, LookupType>> = {
-  [WireLookupType.MOBILE]: 'MOBILE',
-  [WireLookupType.EMAIL]: 'EMAIL',
-  [WireLookupType.ACCOUNT_NUMBER]: 'ACCOUNT_NUMBER',
-}
 
 const sessionStates = {
   live: WireSessionState.LIVE,

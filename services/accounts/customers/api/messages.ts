@@ -2,9 +2,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { LimitRoom } from '#core/money/limit-room.ts'
-import type {
-  AccountSchema,
-  AccountTransactionSchema,
+import {
+  type AccountSchema,
+  type AccountTransactionSchema,
+  LookupType as WireLookupType,
 } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import {
   FundsAccessStatus,
@@ -15,6 +16,14 @@ import { timestampFromMicros } from '#platform/rpc/timestamps.ts'
 import type { Account, AccountStatus, FundsAccess } from '../domain/account.ts'
 import type { Movement } from '../operations/history.ts'
 import type { Session } from '../operations/session.ts'
+import type { LookupType } from '../store/session-store.ts'
+
+/** The kinds of look-up by their enum numbers. */
+export const lookupTypes: Partial<Record<WireLookupType, LookupType>> = {
+  [WireLookupType.MOBILE]: 'MOBILE',
+  [WireLookupType.EMAIL]: 'EMAIL',
+  [WireLookupType.ACCOUNT_NUMBER]: 'ACCOUNT_NUMBER',
+}
 
 const statuses = {
   pending_review: WireStatus.PENDING_REVIEW,

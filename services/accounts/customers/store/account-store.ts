@@ -33,7 +33,7 @@ export function findVisibleInstitution(
 
 const byMobileStatement = sql(
   'account_by_mobile',
-  `select ${accountColumns}, (extract(epoch from clock_now()) * 1000000)::bigint as "nowUs"
+  `select ${accountColumns}, (extract(epoch from business_now()) * 1000000)::bigint as "nowUs"
    from institution i
    join account a on a.institution_id = i.institution_id and a.mobile_number = $2
    where a.status in ('available', 'suspended', 'closed') and exists (
@@ -122,7 +122,7 @@ export type Completion = {
 const completeStatement = sql(
   'account_complete',
   `update account set status = 'available', account_number = $2, currency = $3, level = $4,
-     funds_access = $5, update_time = clock_now()
+     funds_access = $5, update_time = business_now()
    where account_id = $1 and status = 'pending_review'`,
 )
 
@@ -138,7 +138,7 @@ export async function completeAccount(
 
 const rejectStatement = sql(
   'account_reject',
-  `update account set status = 'rejected', update_time = clock_now()
+  `update account set status = 'rejected', update_time = business_now()
    where account_id = $1 and status = 'pending_review'`,
 )
 

@@ -28,7 +28,7 @@ const insertStatement = sql(
      insert into challenge
        (challenge_id, project_id, institution_id, account_id, request_id, mobile_number_as_sent,
         callback_url, authorisation_token_sealed, expire_time)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, clock_now() + $9 * interval '1 s')
+     values ($1, $2, $3, $4, $5, $6, $7, $8, business_now() + $9 * interval '1 s')
      returning challenge_id, expire_time
    ), asked as (
      insert into backend_task (subject_id, kind) select challenge_id, 'request_consent' from made
@@ -64,7 +64,7 @@ type ChallengeRow = OnboardingCallback & { state: ChallengeState; overdue: boole
 
 const lockStatement = sql(
   'challenge_lock',
-  `select c.state, c.expire_time <= clock_now() as overdue, c.project_id as "projectId",
+  `select c.state, c.expire_time <= business_now() as overdue, c.project_id as "projectId",
      c.request_id as "requestId", c.mobile_number_as_sent as "mobileNumberAsSent",
      c.callback_url as "callbackUrl", c.authorisation_token_sealed as "authorisationTokenSealed",
      ${accountColumns}
@@ -103,7 +103,7 @@ export async function lockChallenge(
 
 const endStatement = sql(
   'challenge_end',
-  `update challenge set state = $2, end_time = clock_now(), authorisation_token_sealed = null
+  `update challenge set state = $2, end_time = business_now(), authorisation_token_sealed = null
    where challenge_id = $1 and state = 'open'`,
 )
 
@@ -121,7 +121,7 @@ export async function endChallenge(
 const overdueStatement = sql(
   'challenge_overdue',
   `select challenge_id as "challengeId" from challenge
-   where state = 'open' and expire_time <= clock_now() order by expire_time limit $1`,
+   where state = 'open' and expire_time <= business_now() order by expire_time limit $1`,
 )
 
 /** Finds expired challenges. Locks nothing. */
@@ -138,7 +138,7 @@ const questionStatement = sql(
    join account a on a.account_id = c.account_id
    join institution i on i.institution_id = c.institution_id
    join project p on p.project_id = c.project_id
-   where c.challenge_id = $1 and c.state = 'open' and c.expire_time > clock_now()`,
+   where c.challenge_id = $1 and c.state = 'open' and c.expire_time > business_now()`,
 )
 
 /** Reads what a holder is to be asked; undefined when that is over. Locks nothing. */

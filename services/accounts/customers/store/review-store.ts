@@ -111,7 +111,7 @@ export async function lockReview(tx: Queryable, reviewId: string): Promise<Revie
 
 const endStatement = sql(
   'review_end',
-  `update review set state = $2, reason = $3, end_time = clock_now(),
+  `update review set state = $2, reason = $3, end_time = business_now(),
      authorisation_token_sealed = null
    where review_id = $1 and state = 'open'`,
 )

@@ -1,4 +1,4 @@
-// Decides whether an account's use is within its limits.
+// Decides whether what an account has moved is within its limits.
 import { type LimitRoom, limitExceeded, requireRoom } from '#core/money/limit-room.ts'
 import type { UserLimits } from '#platform/config/values.ts'
 import { refuse, requirePositive } from './lines.ts'
@@ -12,7 +12,7 @@ export function requireLimitUse({ currency }: UserLimits, use: LimitUse): void {
   if (use.currency !== currency) refuse('limit_use.amount.currency', `must be ${currency}`)
 }
 
-/** What the limits of a level leave of what has been used. */
+/** The amounts that the limits of a level still allow. */
 export function roomWithin(limits: UserLimits, { level, dayMinor, monthMinor }: Used): LimitRoom {
   const own = limits.levels[level]
   if (own === undefined) throw new Error(`there are no limits for level ${level}`)
@@ -23,12 +23,12 @@ export function roomWithin(limits: UserLimits, { level, dayMinor, monthMinor }: 
   }
 }
 
-/** Limits may have been lowered below what was used. */
+/** What is left of a limit; zero when it was lowered below what was used. */
 function left(limitMinor: bigint, usedMinor: bigint): bigint {
   return usedMinor < limitMinor ? limitMinor - usedMinor : 0n
 }
 
-/** LIMIT_EXCEEDED unless an amount that was counted is within the limits of the level. */
+/** LIMIT_EXCEEDED unless an amount, which `counted` already includes, is within the limits of the level. */
 export function requireWithinLimits(
   limits: UserLimits,
   amountMinor: bigint,
@@ -42,7 +42,7 @@ export function requireWithinLimits(
 /** The level of an account, and what it has used in the current day and month. */
 export type Used = { level: number; dayMinor: bigint; monthMinor: bigint }
 
-/** The same with a movement counted; without spans when nothing was: the amount alone passes the limit for one movement. */
+/** The same, including a movement. The spans are undefined when the amount alone exceeds the limit of one movement: then it was not counted. */
 export type Counted = {
   level: number
   dayMinor: bigint | undefined

@@ -5,7 +5,7 @@ import { isUuid } from '#core/identity/id.ts'
 import { isCurrency } from '#core/money/money.ts'
 import { hasForbiddenCharacter } from '#core/text/text.ts'
 
-/** Accounts of our own, one of each for every project and currency. */
+/** The internal accounts, one of each for every project and currency. The README of payments says what each is for. */
 export const internalNames = [
   'clearing',
   'held',
@@ -19,10 +19,10 @@ export const internalNames = [
   'opening',
 ] as const
 
-/** Name of an account of our own. */
+/** Name of an internal account. */
 export type InternalName = (typeof internalNames)[number]
 
-/** A customer's account, or the float of a project: its balance is a row that never falls below its floor. */
+/** A customer's account, or the float of a project. Its balance is one row, which never falls below its floor. */
 export type HolderAddress = { accountId: string } | { floatProjectId: string }
 
 /** Names an account of the ledger; its currency is that of the money beside it. */
@@ -38,7 +38,7 @@ export type Line = {
   feeMinor?: bigint
 }
 
-/** What a transfer was for, shown in the histories of its customers. */
+/** What a transfer is for, as the histories of its customers show it. */
 export type Details = {
   reference?: string
   description?: string
@@ -57,7 +57,7 @@ export const maxMinor = 2n ** 63n - 1n
 const maxLines = 100
 const maxMetadata = 50
 
-/** An address with its id in the form in which PostgreSQL answers it. */
+/** An address with its id in lower case, as PostgreSQL returns it. */
 export function foldedAddress(address: Address): Address {
   if ('internal' in address) return address
   return 'accountId' in address
@@ -65,7 +65,7 @@ export function foldedAddress(address: Address): Address {
     : { floatProjectId: address.floatProjectId.toLowerCase() }
 }
 
-/** The key of a holder's row. Ids are folded to the form in which PostgreSQL answers them. */
+/** The key of a holder's row, with the id in lower case, as PostgreSQL returns it. */
 export function holderKey(address: HolderAddress, currency: string): HolderKey {
   return 'accountId' in address
     ? { holder: 'customer', holderId: address.accountId.toLowerCase(), currency }
@@ -95,7 +95,7 @@ export function requireLines(projectId: string, lines: readonly Line[]): void {
   for (const { deltaMinor } of holderDeltas(lines)) requireAmountSize(magnitude(deltaMinor))
 }
 
-/** What lines change of holders' balances, in the order in which rows are locked. */
+/** The changes of holders' balances by some lines, in the order in which the rows are locked. */
 export function holderDeltas(lines: readonly Line[]): HolderDelta[] {
   const deltas = new Map<string, HolderDelta>()
   for (const { address, currency, amountMinor } of lines) {
@@ -146,7 +146,7 @@ function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]
   return a < b ? -1 : 1
 }
 
-/** The lines that take others back. */
+/** The lines that reverse others. */
 export function reversedLines(lines: readonly Line[]): Line[] {
   return lines.map((line) => ({ ...line, amountMinor: -line.amountMinor }))
 }

@@ -17,8 +17,8 @@ import {
 export type { AccountPosting, Balance, MicrosWindow } from '../store/balance-store.ts'
 
 /**
- * Reads a balance. An internal account is one of `projectId`. What nothing was posted to is zero, but a customer
- * without an account in the currency is LEDGER_ACCOUNT_NOT_FOUND.
+ * Reads a balance. An internal account is one of `projectId`. An account without postings has a balance of zero. A customer without
+ * an account in the currency is LEDGER_ACCOUNT_NOT_FOUND.
  */
 export async function readBalance(
   q: Queryable,

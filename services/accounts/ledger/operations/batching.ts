@@ -16,14 +16,14 @@ import {
 } from './hold.ts'
 import { type NewTransfer, type Posted, postDraft, postDrafts, transferDraft } from './ledger.ts'
 
-/** Writes to the ledger. What each answers and throws is that of the function of the same name for one. */
+/** Writes to the ledger in batches. Each function returns and throws what the one of the same name for a single item does. */
 export type LedgerWriter = {
   postTransfer(transfer: NewTransfer): Promise<Posted>
   createHold(hold: NewHold): Promise<PlacedHold>
   postHold(hold: HoldLines): Promise<PostedHold>
 }
 
-/** Makes what writes together; one that is refused is refused alone. */
+/** Makes the batchers. An item that is refused does not affect the others of its batch. */
 export function batchingLedger(db: Database): LedgerWriter {
   return {
     postTransfer: batching(db, transferDraft, postDraft, postDrafts),
@@ -32,7 +32,7 @@ export function batchingLedger(db: Database): LedgerWriter {
   }
 }
 
-// A batch holds the rows of its accounts until it is committed; another one is prepared meanwhile.
+// Two in flight: a batch locks the rows of its accounts until it is committed, and another one is sent meanwhile.
 const limits = { maxInFlight: 2, maxBatchSize: 64 }
 
 function batching<I, D, O>(
@@ -41,7 +41,7 @@ function batching<I, D, O>(
   one: (q: Queryable, draft: D) => Promise<O>,
   many: (q: Queryable, drafts: readonly D[], wait: LockWait) => Promise<(O | undefined)[]>,
 ): (item: I) => Promise<O> {
-  /** A holder whose row is locked for long holds up its own changes alone. */
+  /** Waits briefly for locks, and then writes without the holders whose rows are still locked, so that one does not delay the others. */
   async function together(drafts: D[]): Promise<(O | undefined)[]> {
     try {
       return await many(db, drafts, 'brief')

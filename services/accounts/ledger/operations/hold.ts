@@ -43,7 +43,7 @@ import {
 
 export type { Hold } from '../store/hold-store.ts'
 
-/** A hold to make. */
+/** A hold to place. */
 export type NewHold = {
   projectId: string
   holdId: string
@@ -51,7 +51,7 @@ export type NewHold = {
   currency: string
   amountMinor: bigint
   expireTime: Date
-  /** How much of it is fees; none when it is not said. */
+  /** How much of it is fees; zero when unset. */
   feeMinor?: bigint
   details?: Details
 }
@@ -126,7 +126,7 @@ export function holdDraft(wanted: NewHold): HoldDraft {
   }
 }
 
-/** A hold as it is in the moment in which it was made. */
+/** A hold that was just placed, as a read would return it. */
 export function freshHold(
   wanted: NewHold & { createTime: Date },
 ): Omit<Hold, 'fingerprint' | 'hasLapsed'> {
@@ -149,7 +149,7 @@ export type HoldLines = { projectId: string; holdId: string; lines: readonly Lin
 /** What posting a hold answers. */
 export type PostedHold = Posted & { details: Required<Details> }
 
-/** Turns a hold into a transfer of the same UUID and details, once; what the lines do not use is released. */
+/** Posts a hold, once: the transfer has its UUID and details. What the lines do not use is released. */
 export async function postHold(tx: Queryable, wanted: HoldLines): Promise<PostedHold> {
   return postPosting(tx, holdPosting(wanted))
 }
@@ -226,7 +226,7 @@ async function writeOnePosted(tx: Queryable, draft: HoldPosting): Promise<Writte
     if (written === undefined) throw new Error('one hold has one outcome')
     return written
   } catch (error) {
-    // Somebody posted a transfer under the hold's UUID in the same moment.
+    // A concurrent call has posted a transfer with the UUID of the hold.
     if (isUniqueViolation(error, 'transfer_pkey')) throw conflict(draft.transferId)
     throw error
   }

@@ -67,7 +67,7 @@ export async function postDrafts(
   )
 }
 
-/** What is written of a transfer; INVALID_PARAMETER, LEDGER_ACCOUNT_NOT_FOUND or AMOUNT_OUT_OF_RANGE for lines that make none. */
+/** The rows of a transfer. INVALID_PARAMETER, LEDGER_ACCOUNT_NOT_FOUND or AMOUNT_OUT_OF_RANGE for lines that are not a transfer. */
 export function transferDraft(wanted: NewTransfer): TransferDraft {
   const { projectId, transferId, lines, details } = wanted
   requireLines(projectId, lines)
@@ -82,7 +82,7 @@ export function transferDraft(wanted: NewTransfer): TransferDraft {
   }
 }
 
-/** Takes a transfer back, once ever; the same reversal again answers as before. */
+/** Reverses a transfer, once; a repeat of the same reversal returns the first result. */
 export async function reverseTransfer(
   tx: Queryable,
   {
@@ -107,7 +107,7 @@ export async function reverseTransfer(
   })
 }
 
-/** A transfer as it is in the moment in which it was posted. */
+/** A transfer that was just posted, as a read would return it. */
 export function freshTransfer({
   lines,
   ...rest
@@ -131,7 +131,7 @@ export async function requireTransfer(
   return found
 }
 
-/** Opens the ledger's account of a customer at zero; an open one stays as it is. */
+/** Opens the ledger account of a customer with a balance of zero; does nothing if it is open. */
 export async function openCustomerLedger(
   tx: Queryable,
   { accountId, currency }: { accountId: string; currency: string },
@@ -158,7 +158,7 @@ async function writeOne(tx: Queryable, draft: TransferDraft): Promise<Written> {
   return written
 }
 
-/** Writes, and once more when floats among the holders had no row and were opened: the first transfer or hold of a float opens it. */
+/** Writes. If a float among the holders has no row, opens it and writes once more: a float is opened by its first transfer or hold. */
 export async function openingFloats<T extends { holdersFound: boolean }>(
   tx: Queryable,
   deltas: TransferDraft['deltas'],
@@ -172,7 +172,7 @@ export async function openingFloats<T extends { holdersFound: boolean }>(
   return write()
 }
 
-/** What a write that changed nothing means: a repeat, another content, or another reversal. */
+/** Why a write changed nothing: returns the first result of a repeat, throws for other content or for another reversal. */
 export function repeatOf(
   known: Pick<Transfer, 'fingerprint' | 'postTime'> | undefined,
   {
@@ -202,7 +202,7 @@ export function insufficientFunds(cause?: unknown): Failure {
   return new Failure('INSUFFICIENT_FUNDS', 'too little is available', { cause })
 }
 
-/** Turns what the tables refuse into refusals. */
+/** Maps errors of constraints to Failures. */
 export async function refusing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,4 +1,4 @@
-// Movements on customers' accounts: token, limits and money in one transaction.
+// Movements on customers' accounts: session token, limits and money in one transaction.
 import { Failure } from '#core/errors/errors.ts'
 import { fingerprint } from '#core/identity/fingerprint.ts'
 import { isUuid } from '#core/identity/id.ts'
@@ -42,16 +42,16 @@ import {
 import { createHold, heldLinesFingerprint, postHold } from './hold.ts'
 import { conflict, type Posted, postTransfer, repeatOf } from './ledger.ts'
 
-/** What movements work with. */
+/** The dependencies of movements. */
 export type Movements = { db: Database; userLimits: UserLimits }
 
-/** Money to keep back until the outcome of a movement is known. */
+/** Money to hold until the outcome of a movement is known. */
 export type MovementHold = {
   accountId: string
   currency: string
   amountMinor: bigint
   expireTime: Date
-  /** How much of it is fees; none when it is not said. */
+  /** How much of it is fees; zero when unset. */
   feeMinor?: bigint
 }
 
@@ -62,7 +62,7 @@ export type NewMovement = {
   sessionTokenHash: Buffer
   institutionId: string
   limitUse: LimitUse | undefined
-  /** Posted at once; none when the outcome is to be waited for. */
+  /** Lines to post at once; empty when the movement waits for an outcome. */
   lines: readonly Line[]
   hold: MovementHold | undefined
   /** The time from which it can no longer begin; a repeat of a movement that has begun succeeds at any time. */
@@ -112,8 +112,8 @@ function draftOf(userLimits: UserLimits, wanted: NewMovement): MovementDraft {
 }
 
 /**
- * The expiry of a hold is no part of the content: a repeat may compute it anew. Nor are its fees: they are shown, not moved, and a
- * repeat may come from the release before, which did not send them.
+ * The fingerprint leaves out the expiry of the hold, because a repeat may compute another one, and its fees, because the previous
+ * release did not send them and they do not change what is moved.
  */
 function movementFingerprint(wanted: NewMovement, details: Required<Details>): Buffer {
   const { sessionTokenHash, institutionId, limitUse, lines, hold } = wanted
@@ -133,7 +133,7 @@ function amountOf(
   return one === undefined ? null : [addressText(one), one.currency, String(one.amountMinor)]
 }
 
-/** One flight of statements: each is sent before the one ahead of it is answered, and judged in order. */
+/** Pipelines the statements in one round trip, and checks their results in the order of the refusals. */
 async function moveMoney(
   tx: Queryable,
   userLimits: UserLimits,
@@ -179,9 +179,9 @@ function accountsOf({ limitUse, hold, lines }: NewMovement): string[] {
   return [...new Set(named)]
 }
 
-function requireAccepted(worth: SessionValidity): void {
-  if (worth === 'expired') throw new Failure('SESSION_EXPIRED', 'the session has expired')
-  if (worth === 'invalid') throw new Failure('SESSION_INVALID', 'no such session to spend')
+function requireAccepted(validity: SessionValidity): void {
+  if (validity === 'expired') throw new Failure('SESSION_EXPIRED', 'the session has expired')
+  if (validity === 'invalid') throw new Failure('SESSION_INVALID', 'no such session to spend')
 }
 
 function requireInTime({ movementId, beginBefore }: NewMovement, beginTime: Date): void {
@@ -218,7 +218,7 @@ function requireLimits(limits: UserLimits, use: LimitUse, counted: Counted | und
   requireWithinLimits(limits, use.amountMinor, counted)
 }
 
-/** Posts a movement that waited, once; its hold is used up and the rest of it released. */
+/** Posts a movement that waited, once. Its hold pays for the lines, and the rest of the hold is released. */
 export async function completeMovement(
   { db }: Movements,
   wanted: { projectId: string; movementId: string; lines: readonly Line[] },

@@ -7,7 +7,7 @@ import type { TransferDraft } from '../store/posting-store.ts'
 import { type Posted, postDraft, postDrafts, transferDraft } from './ledger.ts'
 import { transferOf } from './settlement-transfer.ts'
 
-/** A settlement that no repetition can post. */
+/** A settlement that can never be posted, so a retry does not help. */
 export class UnpostableSettlement extends Error {
   override readonly name = 'UnpostableSettlement'
   readonly settlementId: string
@@ -27,7 +27,7 @@ const maxTogether = 128
  * transaction that must roll back.
  */
 export async function postSettlements(tx: Queryable, settlements: Settlement[]): Promise<number> {
-  // In the order of ids over all statements too, so that two processes do not deadlock.
+  // Sorted by id over all statements, so that two processes do not deadlock.
   const drafts = settlements
     .map(settlementDraft)
     .toSorted((one, other) => (one.transferId < other.transferId ? -1 : 1))
@@ -63,7 +63,7 @@ function unpostable(settlementId: string, error: unknown): unknown {
   return isForGood(error) ? new UnpostableSettlement(settlementId, error) : error
 }
 
-/** Refusals that stay what they are however often one asks. */
+/** Permanent refusals: a retry gives the same one. */
 const lastingReasons = new Set<Reason>([
   'LEDGER_CONFLICT',
   'LEDGER_ACCOUNT_NOT_FOUND',

@@ -3,10 +3,10 @@ import type { Settlement } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { SettlementKind } from '#gen/payweave/payments/v1/settlement_pb.js'
 import type { InternalName, NewTransfer } from './ledger.ts'
 
-/** Two accounts of ours between which a settlement moves its amount. */
+/** The internal accounts that a settlement debits and credits. */
 export type Move = { debit: InternalName; credit: InternalName }
 
-/** Kinds by their number, each with its accounts; a refund leaves the account that its receipt went to. */
+/** The accounts of each kind. A refund is not here: it debits the account that its receipt has credited. */
 const moves: Readonly<Partial<Record<SettlementKind, Move>>> = {
   [SettlementKind.PAYER_RECEIPT]: { debit: 'clearing', credit: 'held' },
   [SettlementKind.LATE_RECEIPT]: { debit: 'clearing', credit: 'suspense' },
@@ -35,8 +35,8 @@ function refundOf(debit: InternalName | undefined): Move | undefined {
 }
 
 /**
- * The transfer of a settlement: the same one, by the same id, whether an event or a list brought it. Throws a
- * RangeError for a kind that this version does not know.
+ * The transfer of a settlement, the same for a settlement of an event and of the list. Throws a RangeError for a kind that this
+ * version does not know.
  */
 export function transferOf(settlement: Settlement): NewTransfer {
   const { currency, amountMinor } = settlement

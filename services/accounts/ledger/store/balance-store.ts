@@ -8,7 +8,7 @@ export type Balance = { postedMinor: bigint; heldMinor: bigint; asOf: Date }
 const selectHolder = sql(
   'ledger_account_read',
   `select coalesce(a.posted_minor, 0) as "postedMinor", coalesce(a.held_minor, 0) as "heldMinor",
-     a.holder_id is not null as "isOpen", clock_now() as "asOf"
+     a.holder_id is not null as "isOpen", business_now() as "asOf"
    from (values (1)) one left join ledger_account a
      on a.holder_id = $1 and a.holder = $2 and a.currency = $3`,
 )
@@ -33,7 +33,7 @@ const selectInternal = sql(
        where project_id = $1 and internal = $2 and currency = $3), 0)
      + coalesce((select sum(amount_minor) from internal_unfolded
        where project_id = $1 and internal = $2 and currency = $3), 0) as posted,
-     clock_now() as as_of`,
+     business_now() as as_of`,
 )
 
 /** The balance of an internal account: what is rolled up and what is not yet, of one snapshot. */

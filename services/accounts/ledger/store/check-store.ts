@@ -140,7 +140,7 @@ export const ruleChecks: readonly RuleCheck[] = [
        case when transfer_id is null then 'no transfer' else 'a transfer' end) as description
      from hold h left join transfer t on t.project_id = h.project_id and t.transfer_id = hold_id
      where (state = 'posted') <> (transfer_id is not null)
-       or (state = 'open' and expire_time < clock_now() - ${overdue})`,
+       or (state = 'open' and expire_time < business_now() - ${overdue})`,
   ),
 ]
 

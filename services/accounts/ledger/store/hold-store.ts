@@ -7,9 +7,10 @@ import type { Details, HolderAddress, HolderKey } from '../domain/lines.ts'
 import {
   column,
   detailValues,
+  freeIds,
   holderValues,
   inOrder,
-  isMade,
+  isIn,
   type LockWait,
   lineValues,
   lockingSql,
@@ -47,12 +48,12 @@ export type HoldDraft = Pick<
 
 const insertHolds = lockingSql(
   'hold_insert',
-  (holders) => `with ${holders}, inserted as (
+  (holders) => `with ${holders}, ${freeIds('holds')}, inserted as (
      insert into hold (project_id, hold_id, fingerprint, holder_id, holder, currency, amount_minor,
        reference, description, method, metadata, create_time, expire_time, fee_minor)
      select t.project_id, t.hold_id, t.fingerprint, ($1::uuid[])[d.h],
        ($2::text[])[d.h]::ledger_holder, ($3::text[])[d.h], -d.delta_minor, t.reference,
-       t.description, t.method, t.metadata::jsonb, clock_now(), t.expire_time, t.fee_minor
+       t.description, t.method, t.metadata::jsonb, business_now(), t.expire_time, t.fee_minor
      from unnest($8::uuid[], $9::uuid[], $10::bytea[], $11::timestamptz[], $12::bigint[],
        $13::text[], $14::text[], $15::text[], $16::text[]) with ordinality
        as t(project_id, hold_id, fingerprint, expire_time, fee_minor, reference, description, method,
@@ -60,15 +61,14 @@ const insertHolds = lockingSql(
      cross join lateral (
        select ($6::integer[])[t.n] as h, ($7::bigint[])[t.n] as delta_minor
      ) d
-     where t.n not in (select n from refused) and t.expire_time > clock_now() and not exists (
-       select from transfer p where p.project_id = t.project_id and p.transfer_id = t.hold_id)
+     where t.expire_time > business_now() and ${isIn('free', 't.n')}
      order by t.n
      on conflict do nothing
      returning hold_id, create_time
    ), made as materialized (
      select array_position($9::uuid[], hold_id) as n, create_time as post_time from inserted
    ), change as (
-     select h, 0 as posted_minor, -delta_minor as held_minor from delta where ${isMade('n')}
+     select h, 0 as posted_minor, -delta_minor as held_minor from delta where ${isIn('made', 'n')}
    ), ${moveMoney} ${outcome}`,
 )
 
@@ -104,10 +104,10 @@ export async function writeHolds(
 const postHolds = lockingSql(
   'hold_post',
   (holders) => `with ${holders}, closing as (
-     update hold h set state = 'posted', close_time = clock_now()
+     update hold h set state = 'posted', close_time = business_now()
      from delta d
      where ${byKey('h.project_id', '($8::uuid[])[d.n]')} and ${byKey('h.hold_id', '($9::uuid[])[d.n]')}
-       and h.close_time is null and h.expire_time > clock_now()
+       and h.close_time is null and h.expire_time > business_now()
        and h.holder_id = ($1::uuid[])[d.h]
        and h.holder = ($2::text[])[d.h]::ledger_holder and h.currency = ($3::text[])[d.h]
        and d.delta_minor < 0 and h.amount_minor >= -d.delta_minor
@@ -123,7 +123,7 @@ const postHolds = lockingSql(
    ), made as materialized (
      select n, close_time as post_time, reference, description, method, metadata from closing
    ), change as (
-     select h, delta_minor as posted_minor, 0 as held_minor from delta where ${isMade('n')}
+     select h, delta_minor as posted_minor, 0 as held_minor from delta where ${isIn('made', 'n')}
      union all select h, 0, -amount_minor from closing
    ), ${moveMoney}, ${writeLines} ${outcome}`,
 )
@@ -172,8 +172,8 @@ const releaseStatement = sql(
      where h.project_id = $1 and h.hold_id = $2
      for no key update of a
    ), closing as (
-     update hold h set close_time = clock_now(),
-       state = case when h.expire_time > clock_now() then 'voided' else 'expired' end::hold_state
+     update hold h set close_time = business_now(),
+       state = case when h.expire_time > business_now() then 'voided' else 'expired' end::hold_state
      from found f
      where h.project_id = $1 and h.hold_id = $2 and h.state = 'open' and f.holder_id = h.holder_id
      returning h.*
@@ -201,7 +201,7 @@ const selectHold = sql(
   `select project_id as "projectId", hold_id as "holdId", fingerprint, holder_id as "holderId",
      holder, currency, amount_minor as "amountMinor", state, reference, description, method,
      metadata, create_time as "createTime", expire_time as "expireTime",
-     expire_time <= clock_now() as "hasLapsed"
+     expire_time <= business_now() as "hasLapsed"
    from hold where project_id = $1 and hold_id = $2`,
 )
 
@@ -217,7 +217,7 @@ export async function readHold(
   return { ...row, details: { reference, description, method, metadata } }
 }
 
-const selectPassed = sql('hold_time_passed', 'select $1::timestamptz <= clock_now() as passed')
+const selectPassed = sql('hold_time_passed', 'select $1::timestamptz <= business_now() as passed')
 
 /** Whether a time of expiry has passed. */
 export async function hasPassed(q: Queryable, expireTime: Date): Promise<boolean> {
@@ -235,7 +235,7 @@ export function addressOfHolder({
 const selectLapsed = sql(
   'hold_lapsed',
   `select project_id as "projectId", hold_id as "holdId" from hold
-   where state = 'open' and expire_time <= clock_now() order by expire_time limit $1`,
+   where state = 'open' and expire_time <= business_now() order by expire_time limit $1`,
 )
 
 /** Open holds of which the time has run out. Locks nothing. */

@@ -55,7 +55,7 @@ export function usedColumns(accountId: string, currency: string): string {
   const usedIn = (span: 'day' | 'month'): string =>
     `coalesce((select u.used_minor from limit_usage u
        where u.account_id = ${accountId} and u.currency = ${currency} and u.span = '${span}'
-         and u.span_start = date_trunc('${span}', clock_now() at time zone 'UTC')::date), 0)`
+         and u.span_start = date_trunc('${span}', business_now() at time zone 'UTC')::date), 0)`
   return `${usedIn('day')} as "dayMinor", ${usedIn('month')} as "monthMinor"`
 }
 

@@ -33,7 +33,7 @@ const insertMovement = sql(
      limit_currency, limit_minor, reference, description, method, metadata, begin_time, end_time)
    select $1, $2, $3, $4::movement_state, $5, $6, $7, $8, $9, $10, $11, $12, now,
      case when $4::movement_state = 'posted' then now end
-   from clock_now() as now
+   from business_now() as now
    on conflict do nothing
    returning begin_time as "beginTime"`,
 )
@@ -63,7 +63,7 @@ export async function insertBegun(
 const insertTombstone = sql(
   'movement_never',
   `insert into movement (project_id, movement_id, state, begin_time, end_time)
-   select $1, $2, 'cancelled', now, now from clock_now() as now
+   select $1, $2, 'cancelled', now, now from business_now() as now
    on conflict do nothing`,
 )
 
@@ -80,7 +80,7 @@ type EndedRow = Required<Details> & { hasHold: boolean; hasLimit: boolean }
 
 const endStatement = sql(
   'movement_end',
-  `update movement set state = $3, end_time = clock_now()
+  `update movement set state = $3, end_time = business_now()
    where project_id = $1 and movement_id = $2 and state = 'waiting'
    returning has_hold as "hasHold", limit_minor is not null as "hasLimit", reference, description,
      method, metadata`,
@@ -129,13 +129,13 @@ type SessionRow = { singleUse: boolean; wasSpent: boolean; hasExpired: boolean; 
 const spendStatement = sql(
   'session_spend',
   `with known as (
-     select session_id, single_use, consumed_by, expire_time <= clock_now() as has_expired
+     select session_id, single_use, consumed_by, expire_time <= business_now() as has_expired
      from session where token_hash = $1 and project_id = $2 and institution_id = $3
    ), spent as (
-     update session s set consumed_by = $4, consume_time = clock_now()
+     update session s set consumed_by = $4, consume_time = business_now()
      from known k
      where s.session_id = k.session_id and s.single_use and s.consumed_by is null
-       and s.expire_time > clock_now()
+       and s.expire_time > business_now()
      returning 1
    )
    select single_use as "singleUse", consumed_by is not null as "wasSpent",

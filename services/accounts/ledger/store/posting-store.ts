@@ -1,8 +1,8 @@
 // The statements that move money: each writes any number of transfers with their lines and balances.
 //
 // Lock order of every statement that changes a holder's money, here and in hold-store.ts: the rows of all its holders, in the order of their
-// keys (`touchedHolders`); then holds and transfers, in the order of their ids, where a key that a concurrent statement writes is waited
-// for. A hold changes only under the lock of its holder. So no two statements deadlock, however their transfers overlap.
+// keys (`touchedHolders`); then the ids of holds and transfers, in their order (`free_ledger_ids`), where one that a concurrent
+// statement writes is waited for. A hold changes only under the lock of its holder. So no two statements deadlock, however their transfers overlap.
 import { type ArrayType, arrayParameter } from '#platform/db/arrays.ts'
 import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import {
@@ -97,10 +97,10 @@ export const moveMoney = `moved as (
    )`
 
 /**
- * Whether a change is in `made`. PostgreSQL would compare each row with each of a join or a bare "in"; it looks this one up.
+ * Whether a change is in `made`, or free. PostgreSQL would compare each row with each of a join or a bare "in"; it looks this one up.
  */
-export function isMade(n: string): string {
-  return `(${n} in (select n from made)) is true`
+export function isIn(rows: 'made' | 'free', n: string): string {
+  return `(${n} in (select n from ${rows})) is true`
 }
 
 /**
@@ -113,7 +113,7 @@ export const writeLines = `line as (
      from unnest($10::integer[], $11::smallint[], $12::uuid[], $13::text[]::ledger_holder[],
        $14::text[]::ledger_internal[], $15::text[], $16::bigint[], $17::bigint[])
        as l(n, line, holder_id, holder, internal, currency, amount_minor, fee_minor)
-     where ${isMade('l.n')}
+     where ${isIn('made', 'l.n')}
    ), written as (
      insert into posting (project_id, transfer_id, line, holder_id, holder, internal, currency,
        amount_minor, fee_minor, post_time)
@@ -127,29 +127,35 @@ export const writeLines = `line as (
      from line where internal is not null group by project_id, internal, currency
    )`
 
+/** The changes that are not refused, $8 and $9, of which no hold has the id of a transfer or the other way round. Locks their ids. */
+export function freeIds(kind: 'holds' | 'transfers'): string {
+  return `free as materialized (
+     select unnest(free_ledger_ids(${kind === 'holds'}, $8::uuid[], $9::uuid[], array(select n from refused))) as n
+   )`
+}
+
 /** One row for each change that was made, or one without `n`, with the numbers of the holders that refused changes. */
 export const outcome = `select m.*, s.missing, s.uncovered from standing s left join made m on true`
 
 const insertTransfers = lockingSql(
   'transfer_insert',
-  (holders) => `with ${holders}, inserted as (
+  (holders) => `with ${holders}, ${freeIds('transfers')}, inserted as (
      insert into transfer (project_id, transfer_id, fingerprint, line_count, reverses_id, reference,
        description, method, metadata, post_time)
      select project_id, transfer_id, fingerprint, line_count, reverses_id, reference, description,
-       method, metadata::jsonb, clock_now()
+       method, metadata::jsonb, business_now()
      from unnest($8::uuid[], $9::uuid[], $18::bytea[], $19::smallint[], $20::uuid[], $21::text[],
        $22::text[], $23::text[], $24::text[]) with ordinality
        as t(project_id, transfer_id, fingerprint, line_count, reverses_id, reference, description,
          method, metadata, n)
-     where n not in (select n from refused) and not exists (
-       select from hold h where h.project_id = t.project_id and h.hold_id = t.transfer_id)
+     where ${isIn('free', 'n')}
      order by n
      on conflict do nothing
      returning transfer_id, post_time
    ), made as materialized (
      select array_position($9::uuid[], transfer_id) as n, post_time from inserted
    ), change as (
-     select h, delta_minor as posted_minor, 0 as held_minor from delta where ${isMade('n')}
+     select h, delta_minor as posted_minor, 0 as held_minor from delta where ${isIn('made', 'n')}
    ), ${moveMoney}, ${writeLines} ${outcome}`,
 )
 

@@ -1,4 +1,5 @@
-// Rolls up lines of internal accounts into their balances. Balances are exact before the roll-up too.
+// Rolls up lines of internal accounts into their balances. A balance is its row plus the lines that are not rolled up yet, so it is
+// exact at any time.
 import { type Queryable, sql } from '#platform/db/db.ts'
 
 /** An internal account as its balance is keyed. */
@@ -15,9 +16,9 @@ export function findPendingRollUp(q: Queryable): Promise<InternalKey[]> {
 }
 
 // Ranges of the key and no join: a plan that was made while the table was empty must not be slow when it is full.
-const foldStatement = sql(
+const rollUpStatement = sql(
   'internal_fold',
-  `with gone as (
+  `with deleted as (
      delete from internal_unfolded
      where project_id = $1 and internal = $2 and currency = $3 and transfer_id <= coalesce(
        (select transfer_id from internal_unfolded
@@ -25,23 +26,23 @@ const foldStatement = sql(
         order by transfer_id offset $4 limit 1),
        'ffffffff-ffff-ffff-ffff-ffffffffffff')
      returning amount_minor
-   ), folded as (
+   ), rolled_up as (
      insert into internal_balance as b (project_id, internal, currency, posted_minor)
-     select $1, $2, $3, sum(amount_minor) from gone having count(*) > 0
+     select $1, $2, $3, sum(amount_minor) from deleted having count(*) > 0
      on conflict (project_id, internal, currency)
        do update set posted_minor = b.posted_minor + excluded.posted_minor
    )
-   select count(*)::integer as folded from gone`,
+   select count(*)::integer as lines from deleted`,
 )
 
-/** Folds about `most` lines of an account and answers how many. Locks those lines, then the balance, for itself alone. */
+/** Rolls up about `maxLines` lines of an account and returns how many. Locks those lines, then the balance, for this one statement. */
 export async function rollUpAccount(
   q: Queryable,
   { projectId, internal, currency }: InternalKey,
-  most: number,
+  maxLines: number,
 ): Promise<number> {
-  const values = [projectId, internal, currency, most]
-  return (await q.row<{ folded: number }>(foldStatement, values))?.folded ?? 0
+  const values = [projectId, internal, currency, maxLines]
+  return (await q.row<{ lines: number }>(rollUpStatement, values))?.lines ?? 0
 }
 
 const countStatement = sql(
@@ -49,7 +50,7 @@ const countStatement = sql(
   'select count(*)::integer as lines from internal_unfolded',
 )
 
-/** How many lines wait to be rolled up. Locks nothing. */
+/** The number of lines that are not rolled up. Locks nothing. */
 export async function countPendingRollUp(q: Queryable): Promise<number> {
   return (await q.row<{ lines: number }>(countStatement, []))?.lines ?? 0
 }

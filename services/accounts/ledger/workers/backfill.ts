@@ -16,7 +16,7 @@ import {
   readBackfill,
 } from '../store/backfill-store.ts'
 
-/** What the job works with. */
+/** The dependencies of the job. */
 export type BackfillOptions = {
   db: Database
   payments: Pick<Client<typeof SettlementService>, 'listSettlements'>
@@ -29,8 +29,8 @@ export type BackfillOptions = {
 const usualPauseMs = { caughtUp: 60_000, failed: 2_000 }
 
 /**
- * Starts the job: to the end of the list, and once a minute to what came since. Payments may be down. Every
- * replica runs it: the cursor moves once a page, and a page that two replicas read is posted once.
+ * Starts the job: it reads the list to its end, and once a minute what was added since. Payments may be down. Every replica runs it:
+ * the cursor moves once a page, and a page that two replicas read is posted once.
  */
 export function startBackfill(options: BackfillOptions): Loop {
   const { log, pauseMs = usualPauseMs } = options
@@ -109,7 +109,7 @@ async function lackingOf(db: Database, settlements: Settlement[]): Promise<Settl
 
 type Outcome = { postedCount: number; refusals: Refusal[] }
 
-/** All in one transaction; where one cannot be posted, each in its own. */
+/** Posts all in one transaction or, if one of them cannot be posted, each in its own. */
 async function postLacking(db: Database, settlements: Settlement[]): Promise<Outcome> {
   if (settlements.length === 0) return { postedCount: 0, refusals: [] }
   try {

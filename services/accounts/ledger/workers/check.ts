@@ -16,15 +16,15 @@ import {
 /** What breaks a rule. */
 export type Finding = { rule: Rule; description: string }
 
-/** What a check found, and in how much. */
+/** What a check found, and how many transfers it read. */
 export type CheckResult = { findings: Finding[]; transfersChecked: bigint; checkTime: Date }
 
-/** How often the ledger is checked without anybody asking. */
+/** Pause between the periodic checks. */
 const checkEveryMs = 300_000
 
 /**
- * Looks for everything that breaks L1 to L6, at most 100 findings a rule. `onProgress` learns after each statement how
- * many of all have run.
+ * Checks the rules L1 to L6 (README of the ledger), with at most 100 findings for each. Calls `onProgress` after each statement with
+ * the number of statements that have run, and of all.
  */
 export async function checkLedger(
   db: Queryable,

@@ -13,7 +13,7 @@ import { postSettlements, UnpostableSettlement } from '../operations/settlement-
 /** Events of payments in which money moved. */
 export const settledSubject = 'pw.payments.settled'
 
-/** Starts taking them in; each commits together with its transfers. */
+/** Starts to consume them. Each event is recorded in the inbox in the transaction of its transfers. */
 export function startSettlementConsumer(options: {
   db: Database
   nats: Nats
@@ -32,7 +32,7 @@ export function startSettlementConsumer(options: {
   })
 }
 
-/** Posts the settlements of events; returns how many were new. Throws a UnprocessableEvent for one that never can be posted. */
+/** Posts the settlements of events; returns how many were new. Throws an UnprocessableEvent for an event that can never be posted. */
 export async function postEvents(tx: Queryable, events: Event[]): Promise<number> {
   const eventIds = new Map<string, string>()
   const settlements: Settlement[] = []

@@ -7,9 +7,9 @@ import { findPendingRollUp, rollUpAccount } from '../store/roll-up-store.ts'
 
 const expiryBatch = 200
 const expiryWidth = 4
-const foldBatch = 5_000
+const rollUpBatch = 5_000
 
-/** Lets go of holds past their time; true when there may be more. */
+/** Releases expired holds; true when there may be more. */
 export async function releaseLapsedHolds(db: Database, log: Logger): Promise<boolean> {
   const due = await findLapsedHolds(db, expiryBatch)
   let released = 0
@@ -21,7 +21,7 @@ export async function releaseLapsedHolds(db: Database, log: Logger): Promise<boo
   return due.length === expiryBatch && released === expiryBatch
 }
 
-/** Starts the worker that lets go of holds past their time (L6). */
+/** Starts the worker that releases expired holds (rule L6 of the ledger). */
 export function startHoldExpiry(db: Database, log: Logger): Loop {
   return startLoop({
     kind: 'hold expiry',
@@ -32,16 +32,16 @@ export function startHoldExpiry(db: Database, log: Logger): Loop {
   })
 }
 
-/** Folds lines of every internal account into its balance, some of each; true when there are more. */
-export async function rollUpInternal(db: Queryable, most = foldBatch): Promise<boolean> {
+/** Rolls up at most `maxLines` lines of every internal account into its balance; true when there are more. */
+export async function rollUpInternal(db: Queryable, maxLines = rollUpBatch): Promise<boolean> {
   let isBehind = false
   for (const account of await findPendingRollUp(db)) {
-    if ((await rollUpAccount(db, account, most)) >= most) isBehind = true
+    if ((await rollUpAccount(db, account, maxLines)) >= maxLines) isBehind = true
   }
   return isBehind
 }
 
-/** Starts the worker that keeps the sums over lines of internal accounts short. */
+/** Starts the worker that rolls up internal accounts, so that reading a balance adds up few lines. */
 export function startRollUp(db: Database, log: Logger): Loop {
-  return startLoop({ kind: 'folding', log, pauseMs: 1_000, round: () => rollUpInternal(db) })
+  return startLoop({ kind: 'roll-up', log, pauseMs: 1_000, round: () => rollUpInternal(db) })
 }

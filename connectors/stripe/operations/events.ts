@@ -1,0 +1,62 @@
+// Takes Stripe's events. They can come late, twice and in any order, so that what they say counts less than what Stripe answers now: they start an enquiry.
+import { isUuid } from '#core/identity/id.ts'
+import type { ConnectorContext } from '../../kit/connector.ts'
+import type { Work } from '../../kit/domain/work.ts'
+import type { ReadEvent } from '../../kit/http/webhook-port.ts'
+import { findCredit } from '../../kit/store/payment-store.ts'
+import { hastenWork } from '../../kit/store/work-store.ts'
+import { Refused } from '../../kit/workers/worker.ts'
+import { referencesOf } from '../ports/stripe.ts'
+import { collectKind } from './collect.ts'
+import { refundKind } from './refund.ts'
+
+type Event = { id: string; type: string; charge: string | undefined; refund: string | undefined }
+
+/** An event that is about nothing of ours: stored, since it is signed, and then dropped. */
+const foreign = 'foreign'
+
+/** Reads the body of an event; undefined for one that is none. Its subject is our charge or refund. */
+export function readEvent(body: Buffer): ReadEvent | undefined {
+  const event = parse(body)
+  return event && { eventId: event.id, subject: event.refund ?? event.charge ?? foreign }
+}
+
+/**
+ * Makes the work on the charge or refund due. A refund that fails at Stripe after it was reported completed is refused, so that an
+ * operator looks at it: Payweave takes the first outcome of a refund.
+ */
+export async function handleEvent(
+  { payload }: Work,
+  { db, notify }: ConnectorContext,
+): Promise<void> {
+  const event = parse(Buffer.from(payload))
+  if (event === undefined) return
+  const { type, charge, refund } = event
+  const credit = refund === undefined ? undefined : await findCredit(db, refund)
+  if (type === 'refund.failed' && credit?.state === 'completed')
+    throw new Refused(`refund ${refund} has failed at Stripe after it was completed`)
+  const subject = refund ?? charge
+  if (subject === undefined) return
+  if (await hastenWork(db, [collectKind, refundKind], subject)) notify()
+}
+
+function parse(body: Buffer): Event | undefined {
+  try {
+    const event = JSON.parse(body.toString()) as {
+      id?: unknown
+      type?: unknown
+      data?: { object?: { metadata?: Record<string, unknown> | null } }
+    } | null
+    const { id, type, data } = event ?? {}
+    if (typeof id !== 'string' || id === '' || id.length > 200 || typeof type !== 'string')
+      return undefined
+    const { charge, refund } = referencesOf(data?.object?.metadata ?? {})
+    return { id, type, charge: uuidOf(charge), refund: uuidOf(refund) }
+  } catch {
+    return undefined
+  }
+}
+
+function uuidOf(value: unknown): string | undefined {
+  return typeof value === 'string' && isUuid(value) ? value.toLowerCase() : undefined
+}

@@ -1,0 +1,91 @@
+// Holds the calls and answers of a provider that a test simulates against its OpenAPI document.
+import type { IncomingMessage } from 'node:http'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+
+type Schema = Record<string, unknown>
+type Content = Record<string, { schema: Schema }>
+type Response = { content?: Content }
+type Operation = {
+  parameters?: ({ $ref: string } | Parameter)[]
+  requestBody?: { content: Content }
+  responses: Record<string, Response>
+}
+type Parameter = { name: string; in: string; required?: boolean; schema: Schema }
+
+/** The parts of a document that are checked. */
+export type OpenApi = {
+  paths: Record<string, Record<string, Operation>>
+  components: {
+    parameters: Record<string, Parameter>
+    schemas: Record<string, Schema & { example?: unknown }>
+  }
+}
+
+/** What a simulated provider answers. */
+export type Answer = { status: number; body?: object }
+
+/** Makes the checks. What is not as the document says is added to the violations. `readBody` reads the text of a request. */
+export function createChecks(
+  document: OpenApi,
+  violations: string[],
+  readBody: (text: string) => unknown = JSON.parse,
+) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  // Texts of queries and forms are numbers where the document says so.
+  const coercing = new Ajv2020({ strict: false, allErrors: true, coerceTypes: true })
+  for (const one of [ajv, coercing]) {
+    addFormats.default(one)
+    one.addSchema({ $id: 'document', components: document.components })
+  }
+  const isValid = (by: Ajv2020, schema: Schema, value: unknown, where: string) => {
+    const text = JSON.stringify(schema).replaceAll('"#/', '"document#/')
+    const isRight = by.validate(JSON.parse(text) as Schema, value)
+    if (!isRight) violations.push(`${where}: ${by.errorsText()}`)
+    return isRight
+  }
+  const parameterOf = (one: { $ref: string } | Parameter): Parameter => {
+    if (!('$ref' in one)) return one
+    const found = document.components.parameters[one.$ref.split('/').at(-1) ?? '']
+    if (found === undefined) throw new Error(`no parameter ${one.$ref}`)
+    return found
+  }
+  return {
+    request(request: IncomingMessage, url: string, text: string): Operation | undefined {
+      const { method = '', headers } = request
+      const { pathname: path, searchParams } = new URL(url, 'http://localhost')
+      const segments = path.split('/')
+      const template = Object.keys(document.paths).find((one) =>
+        new RegExp(`^${one.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
+      )
+      const operation = document.paths[template ?? '']?.[method.toLowerCase()]
+      if (template === undefined || operation === undefined)
+        return void violations.push(`${method} ${path} is not described`)
+      const valueOf = ({ name, in: place }: Parameter) => {
+        if (place === 'header') return headers[name.toLowerCase()]
+        if (place === 'query') return searchParams.get(name) ?? undefined
+        return segments[template.split('/').indexOf(`{${name}}`)]
+      }
+      const parameters = (operation.parameters ?? []).map(parameterOf)
+      const areRight = parameters.every((parameter) => {
+        const { name, required, schema } = parameter
+        const value = valueOf(parameter)
+        if (value === undefined) return required !== true
+        return isValid(coercing, schema, value, `${method} ${path} ${name}`)
+      })
+      const [content] = Object.entries(operation.requestBody?.content ?? {})
+      if (content === undefined) return areRight ? operation : undefined
+      const [type, { schema }] = content
+      const by = type === 'application/json' ? ajv : coercing
+      const isRight = isValid(by, schema, readBody(text), `${method} ${path}`)
+      return areRight && isRight ? operation : undefined
+    },
+    answer({ responses }: Operation, path: string, { status, body }: Answer): void {
+      const described = responses[status] ?? responses['default']
+      if (described === undefined)
+        return void violations.push(`${path}: ${status} is not described`)
+      const schema = described.content?.['application/json']?.schema
+      if (schema !== undefined) isValid(ajv, schema, body, `${path} ${status}`)
+    },
+  }
+}

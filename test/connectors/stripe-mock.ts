@@ -1,0 +1,312 @@
+// Stripe's API as connectors/stripe/openapi.yaml describes it, with Stripe's test cards. It keeps state, which a mock server made from the document alone cannot: PaymentIntents, refunds,
+// idempotency keys, webhooks. Every call and every answer is checked against the document, and every object is made from its examples.
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Stripe } from 'stripe'
+import { parse } from 'yaml'
+import { serveHttp } from '../support/http-server.ts'
+import { type Answer, createChecks, type OpenApi } from './openapi-checks.ts'
+
+export const secretKey = 'sk_test_payweave0of0a0test'
+export const publishableKey = 'pk_test_payweave0of0a0test'
+export const webhookSecret = 'whsec_payweave_of_a_test'
+
+/** Stripe's test cards: https://docs.stripe.com/testing. */
+export const cards = {
+  good: '4242424242424242',
+  declined: '4000000000000002',
+  noFunds: '4000000000009995',
+  lost: '4000000000009987',
+  expired: '4000000000000069',
+  wrongCvc: '4000000000000127',
+  processingError: '4000000000000119',
+  velocity: '4000000000006975',
+  asks: '4000002760003184',
+} as const
+const declines: Record<string, string> = {
+  [cards.declined]: 'generic_decline',
+  [cards.noFunds]: 'insufficient_funds',
+  [cards.lost]: 'lost_card',
+  [cards.expired]: 'expired_card',
+  [cards.wrongCvc]: 'incorrect_cvc',
+  [cards.processingError]: 'processing_error',
+  [cards.velocity]: 'card_velocity_exceeded',
+}
+
+type Operation = 'create' | 'confirm' | 'cancel' | 'refund'
+/**
+ * How the next call of this operation is answered: `lost` and `unanswered` cut the connection before or after it is executed,
+ * `500` and `500 executed` fail likewise and are repeated for the same key, `429` is not.
+ */
+export type Fault = `${Operation} ${'lost' | 'unanswered' | '500' | '500 executed' | '429'}`
+
+type Intent = Record<string, unknown> & {
+  id: string
+  status: string
+  amount: number
+  client_secret: string
+  metadata: Record<string, string>
+  last_payment_error: object | null
+}
+type Refund = Record<string, unknown> & {
+  id: string
+  amount: number
+  payment_intent: string
+  status: string
+  metadata: Record<string, string>
+}
+type Call = { operation: Operation; id: string; key: string; body: Record<string, unknown> }
+
+const file = new URL('../../connectors/stripe/openapi.yaml', import.meta.url)
+const document = parse(readFileSync(file, 'utf8'), { merge: true }) as OpenApi
+const example = (name: string) =>
+  structuredClone(document.components.schemas[name]?.example) as object
+/** Refunds of these amounts stay pending, or fail after they were accepted. */
+export const refundAmounts = { pending: 202, failed: 404 }
+const minAmounts: Record<string, number> = { eur: 50, usd: 50, jpy: 50 }
+const maxAmount = 99_999_999
+
+/** Starts Stripe. */
+export async function startStripe() {
+  const intents = new Map<string, Intent>()
+  const refunds = new Map<string, Refund>()
+  const keys = new Map<string, Answer>()
+  const faults = new Map<string, Fault[]>()
+  const calls: Call[] = []
+  const violations: string[] = []
+  const texts: string[] = []
+  const events = new Set<Promise<unknown>>()
+  let webhookUrl = ''
+  const check = createChecks(document, violations, readForm)
+
+  /** Sends an event twice: Stripe sends it at least once. */
+  function announce(type: string, object: object): void {
+    const sent = post(eventOf(type, object)).catch(() => undefined)
+    events.add(sent)
+    void sent.finally(() => events.delete(sent))
+  }
+  async function post(payload: string): Promise<void> {
+    for (let times = 0; times < 2; times += 1) await sendEvent(webhookUrl, payload)
+  }
+
+  function change(intent: Intent, status: string, changed: object = {}): Intent {
+    Object.assign(intent, { status, ...changed })
+    const type = status === 'requires_payment_method' ? 'payment_failed' : status
+    announce(`payment_intent.${type}`, intent)
+    return intent
+  }
+
+  function create(body: Record<string, unknown>): Answer {
+    const amount = Number(body['amount'])
+    const currency = String(body['currency'])
+    const min = minAmounts[currency]
+    if (amount > maxAmount) return refusal(400, 'amount_too_large')
+    if (min !== undefined && amount < min) return refusal(400, 'amount_too_small')
+    const id = `pi_${randomUUID().replaceAll('-', '')}`
+    const own = { ...body, id, amount, currency, client_secret: `${id}_secret_of0a0test` }
+    const intent: Intent = { ...(example('payment_intent') as Intent), ...own }
+    intents.set(id, intent)
+    return { status: 200, body: intent }
+  }
+
+  function confirm(intent: Intent, token: string): Answer {
+    const [, number = '', isSpent] = token.split('_')
+    if (intent.status !== 'requires_payment_method' || isSpent === 'spent') return state(intent)
+    const decline = declines[number]
+    if (decline === undefined) {
+      const isAsked = number === cards.asks
+      change(intent, isAsked ? 'requires_action' : 'succeeded', {
+        amount_received: isAsked ? 0 : intent.amount,
+        next_action: isAsked ? { type: 'use_stripe_sdk' } : null,
+      })
+      return { status: 200, body: intent }
+    }
+    const isDecline = !['expired_card', 'incorrect_cvc', 'processing_error'].includes(decline)
+    const code = isDecline ? { code: 'card_declined', decline_code: decline } : { code: decline }
+    const last_payment_error = { type: 'card_error', ...code }
+    change(intent, 'requires_payment_method', { last_payment_error })
+    return { status: 402, body: { error: { ...last_payment_error, payment_intent: intent } } }
+  }
+
+  function cancel(intent: Intent): Answer {
+    if (intent.status === 'succeeded' || intent.status === 'canceled') return state(intent)
+    return { status: 200, body: change(intent, 'canceled') }
+  }
+
+  function refund({ body, id }: Call): Answer {
+    const intent = intents.get(String(body['payment_intent']))
+    if (intent?.status !== 'succeeded') return refusal(404, 'resource_missing')
+    const of = [...refunds.values()].filter((one) => one.payment_intent === intent.id)
+    const amount = Number(body['amount'])
+    const refunded = of.reduce((sum, one) => sum + one.amount, 0)
+    if (refunded + amount > intent.amount) return refusal(400, 'charge_already_refunded')
+    const isDone = !Object.values(refundAmounts).includes(amount)
+    const status = isDone ? 'succeeded' : 'pending'
+    const metadata = { payweave_refund: id }
+    const made: Refund = {
+      ...example('refund'),
+      id: `re_${randomUUID().replaceAll('-', '')}`,
+      amount,
+      status,
+      metadata,
+      payment_intent: intent.id,
+      currency: intent['currency'],
+    }
+    refunds.set(made.id, made)
+    announce('refund.created', made)
+    if (amount === refundAmounts.failed) setTimeout(() => settleRefund(id, 'failed'), 20)
+    return { status: 200, body: made }
+  }
+
+  function settleRefund(reference: string, status: 'succeeded' | 'failed'): void {
+    for (const one of refunds.values()) {
+      if (one.metadata['payweave_refund'] !== reference) continue
+      one.status = status
+      announce(status === 'failed' ? 'refund.failed' : 'refund.updated', one)
+    }
+  }
+
+  function execute(call: Call, intent: Intent | undefined): Answer {
+    if (call.operation === 'create') return create(call.body)
+    if (call.operation === 'refund') return refund(call)
+    if (intent === undefined) return refusal(404, 'resource_missing')
+    if (call.operation === 'cancel') return cancel(intent)
+    return confirm(intent, String(call.body['confirmation_token']))
+  }
+
+  function write(call: Call, intent: Intent | undefined): Answer | 'cut' {
+    const { operation, id, key } = call
+    calls.push(call)
+    const planned = faults.get(id)
+    const fault = planned?.[0]?.startsWith(`${operation} `) === true ? planned.shift() : undefined
+    const how = fault?.slice(operation.length + 1)
+    if (how === 'lost') return 'cut'
+    if (how === '429') return refusal(429, 'rate_limit')
+    const known = keys.get(key)
+    if (known !== undefined) return known
+    const result = how === '500' ? refusal(500) : structuredClone(execute(call, intent))
+    const answer = how === '500 executed' ? refusal(500) : result
+    keys.set(key, answer)
+    return how === 'unanswered' ? 'cut' : answer
+  }
+
+  function read(path: string, query: URLSearchParams): Answer {
+    const [, , kind, id] = path.split('/')
+    const found = kind === 'refunds' ? refunds.get(id ?? '') : intents.get(id ?? '')
+    if (kind === 'refunds' && id === undefined) {
+      const of = query.get('payment_intent')
+      const data = [...refunds.values()].filter((one) => one.payment_intent === of)
+      return { status: 200, body: { object: 'list', url: '/v1/refunds', has_more: false, data } }
+    }
+    return found === undefined ? refusal(404, 'resource_missing') : { status: 200, body: found }
+  }
+
+  function answer(request: IncomingMessage, url: string, text: string): Answer | 'cut' {
+    if (request.headers.authorization !== `Bearer ${secretKey}`) return refusal(401)
+    const { pathname, searchParams } = new URL(url, 'http://localhost')
+    if (request.method === 'GET') return read(pathname, searchParams)
+    const [, , kind, intentId = '', verb] = pathname.split('/')
+    const body = readForm(text)
+    const intent = intents.get(intentId)
+    const metadata = (body['metadata'] ?? intent?.metadata ?? {}) as Record<string, string>
+    const operation = kind === 'refunds' ? 'refund' : ((verb ?? 'create') as Operation)
+    const id = metadata[operation === 'refund' ? 'payweave_refund' : 'payweave_attempt'] ?? ''
+    const key = String(request.headers['idempotency-key'])
+    return write({ operation, id, key, body }, intent)
+  }
+
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const text = Buffer.concat(await request.toArray()).toString()
+    const url = request.url ?? ''
+    texts.push(text)
+    const described = check.request(request, url, text)
+    const answered =
+      described === undefined ? refusal(400, 'undescribed') : answer(request, url, text)
+    if (answered === 'cut') return void request.socket.destroy()
+    if (described !== undefined) check.answer(described, url, answered)
+    response.writeHead(answered.status, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(answered.body))
+  }
+
+  const server = await serveHttp((request, response) => void respond(request, response))
+  const of = (id: string) =>
+    [...intents.values()].filter(({ metadata }) => metadata['payweave_attempt'] === id)
+  return {
+    url: server.baseUrl,
+    violations,
+    /** Bodies of all calls. */
+    texts,
+    /** Where events are sent from now on. */
+    sendEventsTo: (url: string) => void (webhookUrl = url),
+    /** Answers the next calls about this attempt or refund so. */
+    plan: (id: string, ...next: Fault[]) => void faults.set(id, next),
+    /** The calls of an operation about an attempt or refund, in order. */
+    callsOf: (id: string, operation: Operation) =>
+      calls.filter((call) => call.id === id && call.operation === operation),
+    /** The PaymentIntents of an attempt. */
+    intentsOf: of,
+    /** The refunds of a reference. */
+    refundsOf: (reference: string) =>
+      [...refunds.values()].filter(({ metadata }) => metadata['payweave_refund'] === reference),
+    settleRefund,
+    /** The payer answers their bank, as Stripe.js lets them do with the client secret. */
+    authenticate(clientSecret: string, isRight: boolean): void {
+      const intent = [...intents.values()].find((one) => one.client_secret === clientSecret)
+      if (intent?.status !== 'requires_action') throw new Error('nothing is asked')
+      if (isRight)
+        change(intent, 'succeeded', { amount_received: intent.amount, next_action: null })
+      else {
+        const code = 'payment_intent_authentication_failure'
+        const last_payment_error = { type: 'invalid_request_error', code }
+        change(intent, 'requires_payment_method', { last_payment_error, next_action: null })
+      }
+    },
+    async close() {
+      await Promise.allSettled(events)
+      server.close()
+    },
+  }
+}
+
+/** The text of an event. */
+export function eventOf(type: string, object: object): string {
+  const id = `evt_${randomUUID().replaceAll('-', '')}`
+  return JSON.stringify({ id, object: 'event', type, data: { object } })
+}
+
+/** Posts an event, signed by Stripe's library, and returns the status of the answer. */
+export async function sendEvent(
+  url: string,
+  payload: string,
+  signed: { secret?: string; ageS?: number } = {},
+): Promise<number> {
+  const { secret = webhookSecret, ageS = 0 } = signed
+  const timestamp = Math.floor(Date.now() / 1_000) - ageS
+  const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret, timestamp })
+  const headers = { 'content-type': 'application/json', 'stripe-signature': signature }
+  return (await fetch(url, { method: 'POST', headers, body: payload })).status
+}
+
+function state(intent: Intent): Answer {
+  const code = 'payment_intent_unexpected_state'
+  const error = { type: 'invalid_request_error', code, payment_intent: intent }
+  return { status: 400, body: { error } }
+}
+
+function refusal(status: number, code?: string): Answer {
+  const type = status >= 500 ? 'api_error' : 'invalid_request_error'
+  return { status, body: { error: { type, message: 'of a test', ...(code && { code }) } } }
+}
+
+/** Reads a form as Stripe does: `a[b]=c` is an object, `a[0]=c` a list. */
+function readForm(text: string): Record<string, unknown> {
+  const form: Record<string, unknown> = {}
+  for (const [name, value] of new URLSearchParams(text)) {
+    const [, outer = '', inner] = /^([^[]+)(?:\[([^\]]+)\])?$/.exec(name) ?? []
+    if (inner === undefined) form[outer] = value
+    else if (/^\d+$/.test(inner)) form[outer] = [...((form[outer] as unknown[]) ?? []), value]
+    else form[outer] = { ...(form[outer] as object), [inner]: value }
+  }
+  return form
+}

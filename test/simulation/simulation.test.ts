@@ -1,0 +1,79 @@
+// Tests that the simulation repeats a seed byte for byte, and that it finds planted defects.
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { migrate } from '#platform/db/migrate.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
+import { type Defect, defects } from '../defects/defects.ts'
+import { type Copy, copyProject } from '../defects/plant.ts'
+import { copyOfDatabase, silentLog } from '../support/database.ts'
+
+const root = path.resolve(import.meta.dirname, '../..')
+
+type Ended = { code: number; output: string }
+
+/** Migrated, so that no run has to. */
+const migrated = (adminUrl: string) =>
+  Promise.all(
+    (['payments', 'delivery', 'accounts', 'billing'] as const).map((service) =>
+      migrate({ adminUrl, service, directories: migrationFolders(service), log: silentLog }),
+    ),
+  )
+
+/** Runs seeds in a database of its own. */
+async function simulate(
+  folder: string,
+  first: number,
+  count: number,
+  part?: string,
+): Promise<Ended> {
+  const database = await copyOfDatabase('simulation', migrated)
+  const options = {
+    '--from': first,
+    '--seeds': count,
+    '--database': database,
+    ...(part && { '--part': part }),
+  }
+  const args = ['tools/simulation/main.ts', ...Object.entries(options).flat().map(String)]
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd: folder, maxBuffer: 2 ** 26 }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr }),
+    )
+  })
+}
+
+it('the same seeds have the same histories, and break no rule', async () => {
+  const [one, other] = await Promise.all([simulate(root, 1, 2), simulate(root, 1, 2)])
+  const historiesOf = ({ output }: Ended) => /^seeds: 2, histories: \w+$/m.exec(output)?.[0]
+  expect(one.code, one.output).toBe(0)
+  expect(historiesOf(one), one.output).toBeDefined()
+  expect(historiesOf(other)).toBe(historiesOf(one))
+})
+
+/** Name of the defect, and the part and seed that find it. */
+const found: [name: string, part: string, seed: number][] = [
+  ['a push is posted before its attempt is recorded', 'delivery', 1],
+  ['waiting pushes are claimed newest first', 'delivery', 4],
+  ['an event ends though its consumer has not seen it', 'delivery', 7],
+  ['a biller that may have been called counts as not called', 'bills', 5],
+  ['a hold that may still come counts as released', 'bills', 8],
+  ['the answers of a batch go to the wrong callers', 'bills', 1],
+]
+
+describe('planted defects', () => {
+  let copy: Copy
+  beforeAll(() => {
+    copy = copyProject()
+  })
+  afterAll(() => copy.remove())
+
+  it.each(found)('the simulation finds that %s', async (name, part, seed) => {
+    const defect = defects.find((one): one is Defect => one.name === name)
+    if (defect === undefined) throw new Error(`no defect is named ${name}`)
+    const { finding, output } = await copy.runWith(defect, async (folder) => {
+      const { code, output } = await simulate(folder, seed, 1, part)
+      return { finding: code === 1 && output.includes('repeat it') ? 'found' : 'missed', output }
+    })
+    expect(finding, output).toBe('found')
+  })
+})

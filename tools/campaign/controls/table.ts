@@ -1,0 +1,117 @@
+// The controls of a campaign: planted defects, each with the operations and faults that expose it and the rule that it breaks.
+import { defects, type Planted } from '../../../test/defects/defects.ts'
+import type { Kind } from '../load/records.ts'
+import { ofCampaign } from './defects.ts'
+
+/** One planted defect and the campaign that finds it. */
+export type Control = {
+  defect: Planted
+  /** The rule by which it is found, in the words of the checks. */
+  rule: string
+  /** Operations that expose it. */
+  kinds: readonly Kind[]
+  /** Rows of the table of faults, by commas; none if not given. */
+  faults?: string
+  minutes?: number
+  ratePerS?: number
+  patienceS?: number
+  seed?: number
+}
+
+const outcome = 'operations whose outcome is against the contract'
+const readBack = 'operations that are read back otherwise'
+const pushes = 'payments and accounts without exactly their pushes'
+const undocumentedPush = 'pushes that the documents do not show'
+const money = 'payments whose money is not what was promised'
+const bills = 'bill payments whose biller, ledger and state differ'
+const balances = 'balances that are not the sum of what was answered'
+const ledger = 'rules of the ledger'
+const bytes = 'deliveries whose bytes changed'
+const unaccepted = 'deliveries that came and were never accepted'
+const undocumented = 'answers that the documents do not show'
+const settlements =
+  'settlements without their transfer in the ledger, or transfers of payments without settlement'
+const left = 'payments that are over and leave money in held or suspense'
+const limits = 'use of limits that is not the sum of the movements'
+const unfinished = 'work that did not end'
+
+/** The defect of that name. Throws an Error when there is none. */
+function named(name: string): Planted {
+  const defect = [...defects, ...ofCampaign].find((one) => one.name === name)
+  if (defect === undefined) throw new Error(`no defect is named ${name}`)
+  return defect
+}
+
+type Row = [name: string, rule: string, kinds: readonly Kind[], more?: Partial<Control>]
+
+const rows: Row[] = [
+  ['callbacks skip a number', pushes, ['cancelled']],
+  ['each callback has the number of the first', pushes, ['refunded']],
+  ['an event is taken in without its pushes', pushes, ['cancelled']],
+  ['the second notify of an event is dropped', pushes, ['paid']],
+  ['the row of an event is lost', pushes, ['cancelled'], { faults: 'nats-freeze', seed: 3 }],
+  [
+    'an event ends when the broker has it',
+    pushes,
+    ['cancelled', 'paid'],
+    { faults: 'nats-behind', seed: 13 },
+  ],
+  ['a refused consent is called back as approved', pushes, ['consent']],
+  ['a signature does not cover its time', undocumentedPush, ['consent']],
+  [
+    'the body of a push changes from attempt to attempt',
+    bytes,
+    ['cancelled'],
+    { faults: 'receiver-fails', seed: 13 },
+  ],
+  [
+    'each attempt of a push has another delivery id',
+    unaccepted,
+    ['cancelled'],
+    { faults: 'receiver-fails', seed: 13 },
+  ],
+  ['an answer leaves out its request id', undocumented, ['cancelled']],
+  ['a payment is not in the list before its end', outcome, ['by hand', 'paid']],
+  ['a used transaction id takes another body', readBack, ['cancelled']],
+  ['a used key of a bill pays another bill', readBack, ['bill']],
+  ['a used id of a transaction takes another body', readBack, ['transfer']],
+  ['a merchant reads the payments of others', readBack, ['cancelled', 'business']],
+  [
+    'a commit is answered before it is on disk',
+    readBack,
+    ['cancelled'],
+    { faults: 'postgres-kill' },
+  ],
+  ['a refund leaves out all payers but the first', money, ['refunded']],
+  ['money that comes late is kept', money, ['late money']],
+  ['the row of a settlement is lost', settlements, ['paid']],
+  ['a payout is posted from the wrong account', left, ['paid']],
+  [
+    'a report that comes again counts again',
+    unfinished,
+    ['paid'],
+    { faults: 'reports-repeated', seed: 4, patienceS: 15 },
+  ],
+  [
+    'a payer who is paying does not keep the request from being cancelled',
+    pushes,
+    ['cancelled while paying'],
+    { faults: 'backend-slow', seed: 4 },
+  ],
+  ['the float pays a bill that the biller refused', bills, ['bill']],
+  ['a hold that is released keeps the money back', ledger, ['bill']],
+  ['a transfer is posted twice to its balances', balances, ['transfer']],
+  ['a transaction that fails keeps its use of the limit', limits, ['transfer']],
+  ['a limit counts the last movement alone', limits, ['transfer']],
+  ['a transaction that fails keeps its hold', unfinished, ['transfer'], { patienceS: 15 }],
+  ['a session that is spent runs a second transaction', outcome, ['race']],
+  ['a quote is executed by two movements', outcome, ['transfer']],
+  ['an exchange rounds in favour of the customer', outcome, ['quote']],
+]
+
+export const controls: readonly Control[] = rows.map(([name, rule, kinds, more]) => ({
+  defect: named(name),
+  rule,
+  kinds,
+  ...more,
+}))

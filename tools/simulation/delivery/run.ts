@@ -1,0 +1,35 @@
+// A run of outbox, publisher, inbox and delivery: from the commit of an event to the receipt of its pushes.
+import { planOf } from '../plan.ts'
+import type { Server } from '../postgres/server.ts'
+import { createSimulation, endRun, type Result, runToRest } from '../simulation.ts'
+import { findBroken } from './checks.ts'
+import { seenClient, startDelivery } from './consumer.ts'
+import { orderEvents, startProducer } from './producer.ts'
+import { createReceivers } from './receivers.ts'
+
+const unfinishedText = `
+  select (select count(*) from payments.outbox where confirmed_at is null)
+    + (select count(*) from delivery.delivery where state in ('pending', 'sending')) as n`
+
+/** Runs a seed. */
+export async function runDelivery(server: Server, seed: number): Promise<Result> {
+  const plan = planOf(seed)
+  const simulation = await createSimulation(server, seed, plan)
+  const receivers = createReceivers(simulation)
+  const consumers = Array.from({ length: plan.deliveries }, (_, n) =>
+    startDelivery(simulation, `delivery-${n + 1}`, receivers),
+  )
+  const producers = Array.from({ length: plan.producers }, (_, n) =>
+    startProducer(simulation, `payments-${n + 1}`, (process) =>
+      seenClient(simulation, consumers, process),
+    ),
+  )
+  const ordered = orderEvents(simulation, producers)
+  const members = [...producers, ...consumers]
+  const hasEnded = await runToRest(simulation, members, async () => {
+    const [row] = await server.read<{ n: bigint }>(unfinishedText)
+    return row?.n === 0n && ordered.every(({ isCommitted }) => isCommitted)
+  })
+  const broken = await findBroken(server, { plan, ordered, receivers, hasEnded })
+  return endRun(simulation, members, broken)
+}
