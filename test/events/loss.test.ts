@@ -144,10 +144,14 @@ describe('parts that are down', () => {
   it('a failed publication leaves the row with its error, to be tried again', async () => {
     const nats = harness.openNats()
     await eventually(() => expect(nats.ready()).toBe(true))
-    harness.startProducer({ nats })
+    const { metrics } = harness.startProducer({ nats })
     const eventId = await harness.write({ subject: 'elsewhere.event' })
+    const lastError = async () => (await harness.row(eventId)).last_error
+    await eventually(async () => expect(await lastError()).toBe('the broker refused: 503'))
+    harness.clock.advance(1_000)
+    // The first publication is recorded by the time that the second is made.
     await eventually(async () =>
-      expect((await harness.row(eventId)).last_error).toBe('the broker refused: 503'),
+      expect(await metricValue(metrics, 'payweave_outbox_publish_failed_total')).toBeGreaterThan(1),
     )
     expect(await harness.row(eventId)).toMatchObject({ attempts: 0, published_at: null })
   })

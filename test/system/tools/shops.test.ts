@@ -1,6 +1,7 @@
 // Starts each shop of examples/ as examples/README.md says, and is its customer: buys, pays, sees the push arrive, and takes the money back.
 import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { blocksOf, readPage, root } from '../../docs/pages.ts'
@@ -8,9 +9,11 @@ import { eventually } from '../../support/eventually.ts'
 import { php } from '../../support/php.ts'
 import { python } from '../../support/python.ts'
 import { freePorts } from '../../support/servers.ts'
-import { person, sharedMesh } from '../harness.ts'
+import { merchant, person, sharedMesh, strangersNumber, unique } from '../harness.ts'
+import { internalTeam } from './grpc.ts'
 
 const mesh = sharedMesh()
+const team = internalTeam(mesh)
 const page = 'examples/README.md'
 /** Those of the tests, which may be others than those of the PATH. */
 const interpreters = { python3: python, php }
@@ -33,9 +36,12 @@ function shopOf(line: string): string {
 }
 
 const shops: ChildProcess[] = []
+const dataDirs: string[] = []
 afterAll(() => {
   // With what it started.
   for (const { pid = 0 } of shops) process.kill(-pid, 'SIGTERM')
+  for (const dataDir of dataDirs) fs.rmSync(dataDir, { recursive: true })
+  team.close()
 })
 
 it('every shop is started by the page, and its lines of code are those of the page', () => {
@@ -57,9 +63,26 @@ function count(file: string): number {
 }
 
 /** Starts a shop; returns its address and what it has printed. */
+/** Returns a data folder of a new merchant. A shop lists its last 20 payments, and other tests pay the merchant of the sandbox. */
+async function dataDirOfNewMerchant(): Promise<string> {
+  const { subscriptionKey } = merchant(mesh)
+  const { apiKey } = await team.access.createMerchant({
+    projectId: await team.projectId(subscriptionKey),
+    businessName: unique('Shop'),
+    mobileNumber: strangersNumber(),
+  })
+  const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), 'payweave-shop-'))
+  dataDirs.push(dataDir)
+  const { projects, ...rest } = mesh.sandbox
+  const own = { ...projects, demo: { ...projects.demo, api_key: apiKey } }
+  fs.writeFileSync(path.join(dataDir, 'sandbox.json'), JSON.stringify({ ...rest, projects: own }))
+  return dataDir
+}
+
 async function openShop(command: string) {
   const [port = 0] = await freePorts(1)
-  const env = { ...process.env, PAYWEAVE_DATA_DIR: mesh.dataDir, SHOP_PORT: String(port) }
+  const dataDir = await dataDirOfNewMerchant()
+  const env = { ...process.env, PAYWEAVE_DATA_DIR: dataDir, SHOP_PORT: String(port) }
   const child = spawn('sh', ['-c', command], { env, detached: true })
   shops.push(child)
   let printed = ''
