@@ -2,6 +2,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
+import { ConfigurationError } from '#platform/process/configuration-error.ts'
 import type { ClockService } from '#gen/payweave/clock/v1/clock_pb.js'
 import type { Database, Queryable } from '#platform/db/db.ts'
 import { moveBusinessClock, readBusinessClock } from './clock-store.ts'
@@ -16,6 +17,20 @@ export type ClockOptions = {
    * transaction of the move.
    */
   onMoved?: ((tx: Queryable, movedMs: number) => Promise<void>) | undefined
+}
+
+/**
+ * Checks that a database without a test clock has the right time. Rejects with a ConfigurationError when its business time was
+ * moved, as in a restored copy of a sandbox: deadlines would pass early. Rejects as a Queryable does.
+ */
+export async function checkClock({ db, isMovable }: ClockOptions): Promise<void> {
+  if (isMovable) return
+  const { aheadMs } = await readBusinessClock(db)
+  if (aheadMs !== 0) {
+    throw new ConfigurationError(
+      `the business time of this database is ${aheadMs} ms ahead: it belongs to a sandbox whose test clock was moved; SANDBOX_CLOCK is not set`,
+    )
+  }
 }
 
 /** The handler of ClockService. Its methods refuse with PERMISSION_DENIED unless the clock is movable, and reject as a Queryable does. */

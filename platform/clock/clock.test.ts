@@ -10,7 +10,7 @@ import {
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type Database, sql } from '../db/db.ts'
 import { businessTime } from '../testing/business-time.ts'
-import { clockService } from './clock-service.ts'
+import { checkClock, clockService } from './clock-service.ts'
 
 const migrations = new URL('../db/migrations/clock', import.meta.url).pathname
 const hourMs = 3_600_000
@@ -100,4 +100,14 @@ it('business time is looked up in indexes, and a statement that has it reads no 
   expect(text).toMatch(/Index Only Scan using due_at/)
   expect(text).toMatch(/Index Cond: \(due.at <= .*statement_timestamp\(\)/)
   expect(text).not.toMatch(/business_now|clock_now|clock_ahead|SubPlan/)
+})
+
+it('a database whose test clock was moved is refused where there is no test clock', async () => {
+  const sandbox = await createTestDatabase('clocked', [migrations])
+  const moved = sandbox.open()
+  await checkClock({ db: moved, isMovable: false })
+  await businessTime({ db: moved }).advanceClock({ aheadMs: 1n })
+  await expect(checkClock({ db: moved, isMovable: false })).rejects.toThrow('is 1 ms ahead')
+  await checkClock({ db: moved, isMovable: true })
+  await sandbox.drop()
 })

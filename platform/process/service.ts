@@ -2,7 +2,7 @@
 import type { ConnectRouter } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
 import { ClockService } from '#gen/payweave/clock/v1/clock_pb.js'
-import { type ClockOptions, clockService } from '../clock/clock-service.ts'
+import { type ClockOptions, checkClock, clockService } from '../clock/clock-service.ts'
 import type { Database } from '../db/db.ts'
 import { openServiceDatabase, type ServiceDatabaseOptions } from '../db/service-database.ts'
 import { type NatsSettings, natsFrom } from '../events/nats/access.ts'
@@ -65,6 +65,7 @@ export function runService<S extends ServiceSettings>(
     const metrics = createMetrics(name)
     const identity = processIdentity(name, settings, log)
     const db = await openServiceDatabase({ service: name, settings, metrics, log, stopping })
+    await checkClock({ db, isMovable: settings.sandboxClock })
     const peers: Part[] = []
     const brokers: Part[] = []
     const service = await make({
