@@ -2,9 +2,9 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import { ConfigurationError } from '#platform/process/configuration-error.ts'
 import type { ClockService } from '#gen/payweave/clock/v1/clock_pb.js'
 import type { Database, Queryable } from '#platform/db/db.ts'
+import { ConfigurationError } from '#platform/process/configuration-error.ts'
 import { moveBusinessClock, readBusinessClock } from './clock-store.ts'
 
 /** What the test clock of a service needs. */
