@@ -109,6 +109,11 @@ const staffPlaces: Place[] = [
     needs: 'payweave.payments.v1.PaymentOperationsService/ListFailingCalls',
   },
   {
+    label: 'Receivers',
+    path: 'receivers',
+    needs: 'payweave.delivery.v1.EndpointService/ListAllEndpoints',
+  },
+  {
     label: 'Dead letters',
     path: 'dead-letters',
     needs: 'payweave.delivery.v1.DeadLetterService/ListDeadLetters',

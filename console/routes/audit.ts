@@ -10,6 +10,7 @@ import type { Clients } from '../clients.ts'
 import { asFile, type Work, type Worker } from '../http/work.ts'
 import { type Cell, code, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
+import { timeOf } from '../pages/words.ts'
 import { type ActivityFilter, listActivity, type SeenActivity } from '../store/activity-store.ts'
 import { nextPageUrl, sendCsv, withFilters } from './list.ts'
 
@@ -17,8 +18,10 @@ type Options = { worker: Worker; clients: Clients; db: Database }
 
 const pageSize = 50
 const csvPageSize = 500
+/** What accounts answers at most. */
+const changesPageSize = 200
 
-/** Registers `/audit` and `/audit/calls`. */
+/** Registers `/audit` and `/audit/calls`, and their files. */
 export function registerAudit(app: FastifyInstance, { worker, clients, db }: Options): void {
   app.get(
     '/audit',
@@ -32,7 +35,10 @@ export function registerAudit(app: FastifyInstance, { worker, clients, db }: Opt
           {
             filters: {
               fields: [{ label: 'Project id', name: 'project', value: projectId, maxlength: 36 }],
-              links: [{ label: 'Calls of people', href: '/audit/calls' }],
+              links: [
+                { label: 'CSV', href: withFilters('/audit.csv', request.url) },
+                { label: 'Calls of people', href: '/audit/calls' },
+              ],
             },
             table: {
               head: ['When', 'Who', 'What', 'Project', 'On', 'Details', 'Request'],
@@ -45,6 +51,16 @@ export function registerAudit(app: FastifyInstance, { worker, clients, db }: Opt
         ],
       })
     }),
+  )
+  app.get(
+    '/audit.csv',
+    worker.page((work) => {
+      const filter = { projectId: idOf(work.query, 'project'), pageSize: changesPageSize }
+      return sendCsv(work, 'changes', changesHead, async (pageToken) => {
+        const page = await clients.access.listAudit({ ...filter, pageToken })
+        return { rows: page.entries.map(changeCells), nextPageToken: page.nextPageToken }
+      })
+    }, asFile),
   )
   app.get(
     '/audit/calls',
@@ -133,15 +149,27 @@ function csvCells(one: SeenActivity): string[] {
   return [formatIso(occurTime), person, sessionId, rpc, projectId ?? '', target, requestId]
 }
 
+const changesHead = ['time', 'caller', 'action', 'project_id', 'target_id', 'details', 'request_id']
+
+function changeCells(entry: AuditEntry): string[] {
+  const { occurTime, caller, action, projectId, targetId, requestId } = entry
+  const time = timeOf(occurTime)?.iso ?? ''
+  return [time, caller, action, projectId, targetId, detailsOf(entry), requestId]
+}
+
+function detailsOf({ details }: AuditEntry): string {
+  const parts = Object.entries(details).map(([name, value]) => `${name}=${value}`)
+  return parts.join(', ')
+}
+
 function changeRow(entry: AuditEntry): Cell[] {
-  const details = Object.entries(entry.details).map(([name, value]) => `${name}=${value}`)
   return [
     { at: entry.occurTime },
     text(entry.caller),
     text(entry.action.replaceAll('_', ' ')),
     code(entry.projectId),
     code(entry.targetId),
-    text(details.join(', ')),
+    text(detailsOf(entry)),
     code(entry.requestId),
   ]
 }

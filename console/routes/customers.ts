@@ -1,4 +1,4 @@
-// The customers of a project: found by number, address or account number and shown masked; one, with their payments.
+// The customers of a project: found by number, address or account number and shown masked, also as a CSV file; one, with their payments.
 import type { FastifyInstance } from 'fastify'
 import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import type { Customer } from '#gen/payweave/accounts/v1/customers_pb.js'
@@ -9,11 +9,11 @@ import {
 } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { PaymentState } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { Clients } from '../clients.ts'
-import { type ProjectWork, pathId, type Worker } from '../http/work.ts'
+import { asFile, type ProjectWork, pathId, type Worker } from '../http/work.ts'
 import { amount, type Cell, code, moneyCell, row, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
-import { choices, money, valueOf, wordOf } from '../pages/words.ts'
-import { nextPageUrl, readNumber } from './list.ts'
+import { choices, money, timeOf, valueOf, wordOf } from '../pages/words.ts'
+import { nextPageUrl, readNumber, sendCsv, withFilters } from './list.ts'
 import { merchantsOf } from './merchants.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -21,6 +21,7 @@ type Options = { worker: Worker; clients: Clients }
 /** Payments of each merchant that a page shows of one number, and for how many merchants it asks. */
 const shownPayments = 10
 const maxMerchants = 5
+const csvPageSize = 200
 
 /** Registers the pages below `/projects/<id>/customers`. */
 export function registerCustomers(app: FastifyInstance, { worker, clients }: Options): void {
@@ -28,6 +29,17 @@ export function registerCustomers(app: FastifyInstance, { worker, clients }: Opt
   app.get(
     path,
     worker.projectPage((work) => sendList(work, clients)),
+  )
+  app.get(
+    `${path}.csv`,
+    worker.projectPage((work) => {
+      const { projectId } = work.project
+      const filter = { projectId, ...lookupOf(work), pageSize: csvPageSize }
+      return sendCsv(work, 'customers', csvHead, async (pageToken) => {
+        const page = await clients.customers.listCustomers({ ...filter, pageToken })
+        return { rows: page.customers.map(csvCells), nextPageToken: page.nextPageToken }
+      })
+    }, asFile),
   )
   app.get(
     `${path}/:accountId`,
@@ -83,6 +95,7 @@ async function sendList(work: ProjectWork, clients: Clients) {
               maxlength: 254,
             },
           ],
+          links: [{ label: 'CSV', href: withFilters(`${base}.csv`, request.url) }],
         },
         table: {
           head: ['Customer', 'Number', 'Account', 'Institution', 'State', 'Review', 'Created'],
@@ -105,6 +118,30 @@ async function sendList(work: ProjectWork, clients: Clients) {
       ...payments,
     ],
   })
+}
+
+const csvHead = [
+  'account_id',
+  'name_masked',
+  'number_masked',
+  'account_number_masked',
+  'institution',
+  'state',
+  'review',
+  'created',
+]
+
+function csvCells(one: Customer): string[] {
+  return [
+    one.accountId,
+    one.nameMasked,
+    one.mobileNumberMasked,
+    one.accountNumberMasked,
+    one.institutionName,
+    wordOf(AccountStatus, one.accountStatus),
+    wordOf(OnboardingStatus, one.onboardingStatus),
+    timeOf(one.createTime)?.iso ?? '',
+  ]
 }
 
 /** Payments of a payer, who needs no account. */

@@ -1,4 +1,4 @@
-// Pushes that were given up, over all projects: what refused them, and a resend of each.
+// Pushes that were given up, over all projects: what refused them, the same as a CSV file, and a resend of each.
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
 import { isUuid, randomId } from '#core/identity/id.ts'
@@ -8,12 +8,12 @@ import {
   DeliveryState,
 } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Clients } from '../clients.ts'
-import type { Work, Worker } from '../http/work.ts'
+import { asFile, type Work, type Worker } from '../http/work.ts'
 import { type Cell, chosen, code, count, row, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
-import { valueOf, wordOf } from '../pages/words.ts'
+import { timeOf, valueOf, wordOf } from '../pages/words.ts'
 import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
-import { nextPageUrl } from './list.ts'
+import { nextPageUrl, sendCsv, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -23,12 +23,23 @@ const deadStates = { [EXHAUSTED]: 'EXHAUSTED', [BLOCKED]: 'BLOCKED', [GONE]: 'GO
 
 /** Each row has a form. */
 const pageSize = 25
+const csvPageSize = 200
 
-/** Registers `/dead-letters` and its resend. */
+/** Registers `/dead-letters`, its file and its resend. */
 export function registerDeadLetters(app: FastifyInstance, { worker, clients }: Options): void {
   app.get(
     '/dead-letters',
     worker.page((work) => show(work, clients)),
+  )
+  app.get(
+    '/dead-letters.csv',
+    worker.page((work) => {
+      const filter = { ...filterOf(work), pageSize: csvPageSize }
+      return sendCsv(work, 'dead-letters', csvHead, async (pageToken) => {
+        const page = await clients.deadLetters.listDeadLetters({ ...filter, pageToken })
+        return { rows: page.deliveries.map(csvCells), nextPageToken: page.nextPageToken }
+      })
+    }, asFile),
   )
   app.post(
     '/dead-letters/resend',
@@ -51,11 +62,40 @@ const said: Record<string, string> = {
   resent: 'A new round has begun: the push is sent now, with the same id and bytes.',
 }
 
+function filterOf({ query }: Work) {
+  return { state: valueOf(deadStates, query.get('state')) ?? DeliveryState.UNSPECIFIED }
+}
+
+const csvHead = [
+  'given_up',
+  'delivery_id',
+  'event_id',
+  'project_id',
+  'kind',
+  'state',
+  'attempts',
+  'receiver',
+  'about',
+]
+
+function csvCells(one: Delivery): string[] {
+  return [
+    timeOf(one.endTime)?.iso ?? '',
+    one.deliveryId,
+    one.eventId,
+    one.projectId,
+    wordOf(DeliveryKind, one.kind),
+    wordOf(DeliveryState, one.state),
+    String(one.attemptCount),
+    one.origin,
+    one.subjectId,
+  ]
+}
+
 async function show(work: Work, clients: Clients) {
   const { request, reply, query } = work
-  const state = valueOf(deadStates, query.get('state')) ?? DeliveryState.UNSPECIFIED
-  const pageToken = query.get('page') ?? ''
-  const listed = await clients.deadLetters.listDeadLetters({ state, pageToken, pageSize })
+  const wanted = { ...filterOf(work), pageToken: query.get('page') ?? '', pageSize }
+  const listed = await clients.deadLetters.listDeadLetters(wanted)
   const claim = await readClaims(
     work,
     clients,
@@ -67,7 +107,10 @@ async function show(work: Work, clients: Clients) {
     sections: [
       {
         note: 'Pushes that were given up, the last first. To resend many of a project, open its pushes.',
-        filters: { fields: [chosen('State', 'state', deadStates, query)] },
+        filters: {
+          fields: [chosen('State', 'state', deadStates, query)],
+          links: [{ label: 'CSV', href: withFilters('/dead-letters.csv', request.url) }],
+        },
         table: {
           head: [
             'Given up',

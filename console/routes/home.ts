@@ -1,15 +1,17 @@
-// The first page: the projects of a person. Who has one goes to it at once.
+// The first page: the projects of a person, and the same as a CSV file. Who has one goes to it at once.
 import type { FastifyInstance } from 'fastify'
 import { Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
 import { projectsOf } from '../http/projects.ts'
-import type { Worker } from '../http/work.ts'
+import { asFile, type Worker } from '../http/work.ts'
 import { code, row, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { wordOf } from '../pages/words.ts'
-import { nextPageUrl } from './list.ts'
+import { nextPageUrl, sendCsv } from './list.ts'
 
-/** Registers `/`. */
+const csvPageSize = 200
+
+/** Registers `/` and its file. */
 export function registerHome(
   app: FastifyInstance,
   { worker, clients }: { worker: Worker; clients: Clients },
@@ -25,6 +27,7 @@ export function registerHome(
       const pageToken = work.query.get('page') ?? ''
       const { projects, nextPageToken } = await projectsOf(work, clients, { pageToken })
       const list: Section = {
+        facts: [['File', { text: 'CSV', href: '/projects.csv' }]],
         table: {
           head: ['Project', 'Environment', 'Id'],
           empty: 'There is no project yet. Create one with: payweave project create <name>',
@@ -38,5 +41,20 @@ export function registerHome(
       }
       return sendSections(work.reply, { title: 'Projects', sections: [list] })
     }),
+  )
+  app.get(
+    '/projects.csv',
+    worker.page((work) => {
+      const head = ['project_id', 'name', 'environment']
+      return sendCsv(work, 'projects', head, async (pageToken) => {
+        const page = await projectsOf(work, clients, { pageToken, pageSize: csvPageSize })
+        const rows = page.projects.map(({ projectId, name, environment }) => [
+          projectId,
+          name,
+          wordOf(Environment, environment),
+        ])
+        return { rows, nextPageToken: page.nextPageToken }
+      })
+    }, asFile),
   )
 }

@@ -1,7 +1,8 @@
 // What lists share: links to other pages of the list, filters by time, CSV files.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { FastifyReply } from 'fastify'
-import { invalid } from '#core/errors/errors.ts'
+import { Failure, invalid } from '#core/errors/errors.ts'
+import { isCurrency, parseAmount } from '#core/money/money.ts'
 import type { Work } from '../http/work.ts'
 
 /**
@@ -54,6 +55,23 @@ export function readNumber(name: string, given: string | null): string {
   return number
 }
 
+/**
+ * The amount of a query with its currency; nothing for none. Throws INVALID_PARAMETER for one that the currency cannot have, and
+ * for one without a currency.
+ */
+export function readAmount(query: URLSearchParams) {
+  const amount = query.get('amount') ?? ''
+  if (amount === '') return {}
+  const currency = (query.get('currency') ?? '').toUpperCase()
+  if (!isCurrency(currency)) throw invalid('currency', 'must be that of the amount, such as USD')
+  try {
+    return { amountMinor: parseAmount(amount, currency), currency }
+  } catch (error) {
+    if (error instanceof Failure) throw invalid('amount', error.message)
+    throw error
+  }
+}
+
 /** Lines of a page of a list, and the token of the page after it; the empty one ends the list. */
 export type CsvPage = { rows: string[][]; nextPageToken: string }
 
@@ -79,6 +97,21 @@ export async function sendCsv(
   }
   void reply.header('content-disposition', `attachment; filename="${name}.csv"`)
   return stream('text/csv; charset=utf-8', lines())
+}
+
+/** Pages of several lists, one list after the other, as those of one. */
+export function chained(
+  lists: readonly ((pageToken: string) => Promise<CsvPage>)[],
+): (pageToken: string) => Promise<CsvPage> {
+  return async (place) => {
+    const [at = '0', pageToken = ''] = place.split(' ')
+    const read = lists[Number(at)]
+    if (read === undefined) return { rows: [], nextPageToken: '' }
+    const page = await read(pageToken)
+    if (page.nextPageToken !== '') return { ...page, nextPageToken: `${at} ${page.nextPageToken}` }
+    const next = Number(at) + 1
+    return { ...page, nextPageToken: next < lists.length ? `${next} ` : '' }
+  }
 }
 
 /**

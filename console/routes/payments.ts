@@ -7,7 +7,7 @@ import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
 import { amount, chosen, row, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf, valueOf, wordOf } from '../pages/words.ts'
-import { nextPageUrl, readNumber, readTime, sendCsv, withFilters } from './list.ts'
+import { nextPageUrl, readAmount, readNumber, readTime, sendCsv, withFilters } from './list.ts'
 import { merchantField, merchantOf, merchantsOf } from './merchants.ts'
 
 const rpc = 'payweave.payments.v1.PaymentsService/ListPayments'
@@ -38,6 +38,7 @@ function filterOf({ query, project: { projectId } }: ProjectWork) {
     transactionId: query.get('transaction') ?? '',
     mobileNumberE164: readNumber('mobile', query.get('mobile')),
     state: valueOf(PaymentState, query.get('state')) ?? PaymentState.UNSPECIFIED,
+    ...readAmount(query),
     ...(startTime && { startTime }),
     ...(endTime && { endTime }),
   }
@@ -67,6 +68,8 @@ async function sendList(work: ProjectWork, clients: Clients) {
             chosen('State', 'state', PaymentState, query),
             field('Your id', 'transaction', query, 64),
             field('Payer’s number', 'mobile', query, 32),
+            field('Amount', 'amount', query, 20),
+            field('Its currency', 'currency', query, 3),
             { ...field('From (UTC)', 'from', query), type: 'datetime-local' },
             { ...field('Until (UTC)', 'to', query), type: 'datetime-local' },
           ],

@@ -13,7 +13,7 @@ import { sendPage, sendSections } from '../pages/render.ts'
 import { attemptSentence } from '../pages/timeline.ts'
 import { timeOf, valueOf, wordOf } from '../pages/words.ts'
 import { orUndefined } from './found.ts'
-import { nextPageUrl, sendCsv, withFilters } from './list.ts'
+import { nextPageUrl, readTime, sendCsv, withFilters } from './list.ts'
 import { undelivered } from './replay-list.ts'
 import { registerReplays } from './replays.ts'
 import { registerTail } from './tail.ts'
@@ -63,12 +63,17 @@ export function registerPushes(app: FastifyInstance, options: Options): void {
   )
 }
 
+/** What the query asks for. Throws INVALID_PARAMETER for a time that is none. */
 function filterOf({ query, project: { projectId } }: ProjectWork) {
+  const startTime = readTime('from', query.get('from'))
+  const endTime = readTime('to', query.get('to'))
   return {
     projectId,
     subjectId: query.get('subject') ?? '',
     kind: valueOf(DeliveryKind, query.get('kind')) ?? DeliveryKind.UNSPECIFIED,
     state: valueOf(DeliveryState, query.get('state')) ?? DeliveryState.UNSPECIFIED,
+    ...(startTime && { startTime }),
+    ...(endTime && { endTime }),
   }
 }
 
@@ -90,6 +95,8 @@ async function sendList(work: ProjectWork, { deliveries }: Clients) {
           value: query.get('subject') ?? '',
           maxlength: 64,
         },
+        timeField('Created from (UTC)', 'from', query),
+        timeField('Until (UTC)', 'to', query),
       ],
       links: [
         { label: 'CSV', href: withFilters(`${base}.csv`, request.url) },
@@ -119,6 +126,10 @@ async function sendList(work: ProjectWork, { deliveries }: Clients) {
       ? [list, replayMany(`${base}/replays`)]
       : [list],
   })
+}
+
+function timeField(label: string, name: string, query: URLSearchParams): Field {
+  return { label, name, type: 'datetime-local', value: query.get(name) ?? '' }
 }
 
 const { EXHAUSTED, BLOCKED, GONE, CANCELLED, DELIVERED } = DeliveryState

@@ -1,50 +1,194 @@
-// Receivers of a project's pushes: lanes with their limits, backlogs and circuit breakers.
+// Receivers of pushes, of a project or, for the staff, of all: lanes with their limits, backlogs and circuit breakers.
 import type { FastifyInstance } from 'fastify'
+import { invalid } from '#core/errors/errors.ts'
+import { isUuid, randomId } from '#core/identity/id.ts'
 import { DeliveryKind } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { BreakerState, type Endpoint } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import type { Clients } from '../clients.ts'
-import type { Worker } from '../http/work.ts'
-import { count, text } from '../pages/blocks.ts'
+import { projectNames } from '../http/projects.ts'
+import { asFile, type ProjectWork, type Work, type Worker } from '../http/work.ts'
+import { type Cell, chosen, count, type Form, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
-import { wordOf } from '../pages/words.ts'
-import { nextPageUrl } from './list.ts'
+import { timeOf, valueOf, wordOf } from '../pages/words.ts'
+import { nextPageUrl, sendCsv, withFilters } from './list.ts'
+import { rateOf } from './replays.ts'
 
-/** Registers `/projects/<id>/receivers`. */
-export function registerReceivers(
-  app: FastifyInstance,
-  { worker, clients: { endpoints } }: { worker: Worker; clients: Clients },
-): void {
+type Options = { worker: Worker; clients: Clients }
+
+const csvPageSize = 200
+/** Each row of the list over all projects has a form. */
+const allPageSize = 25
+
+const breakerNote =
+  'Pushes of one kind to one origin share a limit and a circuit breaker. An open breaker sends nothing until its time; then one push tries whether the receiver has recovered.'
+
+/** Registers `/projects/<id>/receivers`, `/receivers` and the replay of a lane, and their files. */
+export function registerReceivers(app: FastifyInstance, { worker, clients }: Options): void {
+  const path = '/projects/:projectId/receivers'
   app.get(
-    '/projects/:projectId/receivers',
-    worker.projectPage(async ({ request, reply, project, query }) => {
-      const pageToken = query.get('page') ?? ''
-      const { projectId } = project
-      const listed = await endpoints.listEndpoints({ projectId, pageToken })
-      return sendSections(reply, {
-        title: `Receivers of ${project.name}`,
-        sections: [
-          {
-            note: 'Pushes of one kind to one origin share a limit and a circuit breaker. An open breaker sends nothing until its time; then one push tries whether the receiver has recovered.',
-            table: {
-              head: ['Receiver', 'Kind', 'Breaker', 'Until', 'Waiting', 'In flight', 'Due since'],
-              empty: 'Nothing was pushed yet.',
-              rows: listed.endpoints.map((one) => [
-                text(one.origin),
-                text(wordOf(DeliveryKind, one.kind)),
-                { state: `breaker ${wordOf(BreakerState, one.breaker)}` },
-                { at: one.openUntilTime },
-                count(waiting(one)),
-                count(`${one.sendingCount} of ${one.limitNow}`),
-                { at: one.oldestDueTime },
-              ]),
-            },
-            ...nextPageUrl(request.url, listed.nextPageToken),
-            rpc: 'payweave.delivery.v1.EndpointService/ListEndpoints',
-          },
-        ],
-      })
-    }),
+    path,
+    worker.projectPage((work) => sendList(work, clients)),
   )
+  app.get(
+    `${path}.csv`,
+    worker.projectPage((work) => {
+      const { projectId } = work.project
+      return sendCsv(work, 'receivers', csvHead, async (pageToken) => {
+        const wanted = { projectId, pageSize: csvPageSize, pageToken }
+        const page = await clients.endpoints.listEndpoints(wanted)
+        return { rows: page.endpoints.map(csvCells), nextPageToken: page.nextPageToken }
+      })
+    }, asFile),
+  )
+  app.get(
+    '/receivers',
+    worker.page((work) => sendAll(work, clients)),
+  )
+  app.get(
+    '/receivers.csv',
+    worker.page((work) => {
+      const filter = { ...filterOf(work), pageSize: csvPageSize }
+      return sendCsv(work, 'receivers', ['project_id', ...csvHead], async (pageToken) => {
+        const page = await clients.endpoints.listAllEndpoints({ ...filter, pageToken })
+        const rows = page.endpoints.map((one) => [one.projectId, ...csvCells(one)])
+        return { rows, nextPageToken: page.nextPageToken }
+      })
+    }, asFile),
+  )
+  app.post(
+    '/receivers/replays',
+    worker.page((work) => replayLane(work, clients)),
+  )
+}
+
+/** What each row shows, and its heads. */
+const columns = ['Breaker', 'Until', 'Waiting', 'In flight', 'Due since']
+
+function lineOf(one: Endpoint): Cell[] {
+  return [
+    { state: `breaker ${wordOf(BreakerState, one.breaker)}` },
+    { at: one.openUntilTime },
+    count(waiting(one)),
+    count(`${one.sendingCount} of ${one.limitNow}`),
+    { at: one.oldestDueTime },
+  ]
+}
+
+async function sendList({ request, reply, project, query }: ProjectWork, { endpoints }: Clients) {
+  const pageToken = query.get('page') ?? ''
+  const { projectId } = project
+  const base = `/projects/${projectId}/receivers`
+  const listed = await endpoints.listEndpoints({ projectId, pageToken })
+  return sendSections(reply, {
+    title: `Receivers of ${project.name}`,
+    sections: [
+      {
+        note: breakerNote,
+        facts: [['File', { text: 'CSV', href: `${base}.csv` }]],
+        table: {
+          head: ['Receiver', 'Kind', ...columns],
+          empty: 'Nothing was pushed yet.',
+          rows: listed.endpoints.map((one) => [
+            text(one.origin),
+            text(wordOf(DeliveryKind, one.kind)),
+            ...lineOf(one),
+          ]),
+        },
+        ...nextPageUrl(request.url, listed.nextPageToken),
+        rpc: 'payweave.delivery.v1.EndpointService/ListEndpoints',
+      },
+    ],
+  })
+}
+
+function filterOf({ query }: Work) {
+  return { breaker: valueOf(BreakerState, query.get('breaker')) ?? BreakerState.UNSPECIFIED }
+}
+
+async function sendAll(work: Work, clients: Clients) {
+  const { request, reply, query, may } = work
+  const wanted = { ...filterOf(work), pageToken: query.get('page') ?? '', pageSize: allPageSize }
+  const [listed, nameOf] = await Promise.all([
+    clients.endpoints.listAllEndpoints(wanted),
+    projectNames(work, clients),
+  ])
+  const mayReplay = may('payweave.delivery.v1.ReplayService/CreateReplayJob')
+  return sendSections(reply, {
+    title: 'Receivers of all projects',
+    sections: [
+      {
+        note: `${breakerNote} A replay sends what a project’s receivers of that kind did not take once more; its page pauses it.`,
+        filters: {
+          fields: [chosen('Breaker', 'breaker', BreakerState, query)],
+          links: [{ label: 'CSV', href: withFilters('/receivers.csv', request.url) }],
+        },
+        table: {
+          head: ['Receiver', 'Kind', 'Project', ...columns, 'Replay'],
+          empty: 'No receiver matches. The first push of a project makes one.',
+          rows: listed.endpoints.map((one) => [
+            text(one.origin),
+            text(wordOf(DeliveryKind, one.kind)),
+            { text: nameOf(one.projectId), href: `/projects/${one.projectId}/receivers` },
+            ...lineOf(one),
+            mayReplay ? { forms: [replayForm(one)] } : text('support replays'),
+          ]),
+        },
+        ...nextPageUrl(request.url, listed.nextPageToken),
+        rpc: 'payweave.delivery.v1.EndpointService/ListAllEndpoints',
+      },
+    ],
+  })
+}
+
+function replayForm({ projectId, kind }: Endpoint): Form {
+  return {
+    action: '/receivers/replays',
+    button: 'Replay',
+    hidden: {
+      project_id: projectId,
+      kind: kind === DeliveryKind.UNSPECIFIED ? '' : wordOf(DeliveryKind, kind),
+      request_id: randomId(),
+    },
+    fields: [{ label: 'A second', name: 'rate', type: 'number', value: '50' }],
+  }
+}
+
+/** Begins a replay of what was given up, and leads to its page. */
+async function replayLane({ reply, form, within }: Work, { replays }: Clients) {
+  const projectId = form.get('project_id') ?? ''
+  if (!isUuid(projectId)) throw invalid('project_id', 'must be an id')
+  const wanted = {
+    projectId,
+    idempotencyKey: form.get('request_id') ?? '',
+    filter: { kind: valueOf(DeliveryKind, form.get('kind')) ?? DeliveryKind.UNSPECIFIED },
+    ratePerS: rateOf(form.get('rate')),
+  }
+  const { job } = await within(projectId, () => replays.createReplayJob(wanted))
+  return reply.redirect(`/projects/${projectId}/pushes/replays/${job?.jobId ?? ''}`, 303)
+}
+
+const csvHead = [
+  'receiver',
+  'kind',
+  'breaker',
+  'until',
+  'waiting',
+  'in_flight',
+  'limit',
+  'due_since',
+]
+
+function csvCells(one: Endpoint): string[] {
+  return [
+    one.origin,
+    wordOf(DeliveryKind, one.kind),
+    wordOf(BreakerState, one.breaker),
+    timeOf(one.openUntilTime)?.iso ?? '',
+    waiting(one),
+    String(one.sendingCount),
+    String(one.limitNow),
+    timeOf(one.oldestDueTime)?.iso ?? '',
+  ]
 }
 
 /** The count ends at 10,000. */

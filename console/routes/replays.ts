@@ -163,7 +163,8 @@ async function* progressOf(first: ReplayJob, again: () => Promise<ReplayJob>) {
   }
 }
 
-function rateOf(text: string | null): number {
+/** A rate of a form, 0 for the usual one. Throws INVALID_PARAMETER for another text. */
+export function rateOf(text: string | null): number {
   if (text === null || text === '') return 0
   if (!/^\d{1,4}$/.test(text)) throw invalid('rate', 'must be a whole number, 1 to 1000')
   return Number(text)

@@ -1,11 +1,13 @@
-// Search: from an id or a phone number to the page of the thing, in the project that is shown; from an id in all of the person's.
+// Search: from an id, an amount or a phone number to the page of the thing, in the project that is shown; from an id in all of the person's.
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { isUuid } from '#core/identity/id.ts'
+import { isCurrency } from '#core/money/money.ts'
 import type { Clients } from '../clients.ts'
 import { projectsOf } from '../http/projects.ts'
 import type { ProjectWork, Work, Worker } from '../http/work.ts'
 import { sendPage } from '../pages/render.ts'
 import { orUndefined } from './found.ts'
+import { quotePath } from './institution/quotes.ts'
 import { merchantsOf } from './merchants.ts'
 
 /** Registers `/search` and `/projects/<id>/search`. */
@@ -20,6 +22,7 @@ export function registerSearch(
       const q = query.get('q') ?? ''
       const { projectId } = project
       const path =
+        pathOfAmount(projectId, q) ??
         pathOfNumber(projectId, q) ??
         (await find(work, clients, projectId, q)) ??
         (await findTransaction(work, clients, q))
@@ -36,6 +39,14 @@ export function registerSearch(
       return answer(work, q, await findInAll(work, clients, q, projects))
     }),
   )
+}
+
+/** The payments of an amount with its currency, such as "25.00 USD". */
+function pathOfAmount(projectId: string, q: string): string | undefined {
+  const [, amount, currency = ''] = /^(\d+(?:\.\d+)?) ?([A-Za-z]{3})$/.exec(q) ?? []
+  if (amount === undefined || !isCurrency(currency.toUpperCase())) return undefined
+  const query = new URLSearchParams({ amount, currency: currency.toUpperCase() })
+  return `/projects/${projectId}/payments?${query.toString()}`
 }
 
 /** The payments of a phone number. */
@@ -85,14 +96,14 @@ function answer({ reply }: Work, q: string, path: string | undefined): FastifyRe
   if (path !== undefined) return reply.redirect(path, 303)
   const text = isUuid(q)
     ? 'Nothing of yours has this id. Check that it is whole, and that it is of this project.'
-    : 'Nothing of yours has this id. Phone numbers and ids that you gave are found in the project that is open: open it, and search there.'
+    : 'Nothing of yours has this id. Phone numbers, amounts such as 25.00 USD and ids that you gave are found in the project that is open: open it, and search there.'
   return sendPage(reply, 'message', { title: 'Nothing found', text, q }, 404)
 }
 
 /** The path of what has this id in a project. */
 async function find(
   { may }: Work,
-  { payments, deliveries, replays, institution, apiLog, customers, bills, ledger }: Clients,
+  { payments, deliveries, replays, institution, apiLog, customers, bills, ledger, quotes }: Clients,
   projectId: string,
   id: string,
 ): Promise<string | undefined> {
@@ -116,11 +127,22 @@ async function find(
       [inLedger, () => ledger.getHold({ projectId, holdId: id })],
     )
   }
-  const found = await Promise.all(looks.map(([, look]) => orUndefined(look)))
+  const [ofQuote, ...found] = await Promise.all([
+    findQuote(quotes, projectId, id),
+    ...looks.map(([, look]) => orUndefined(look)),
+  ])
   return (
+    ofQuote ??
     looks.find((_, index) => found[index] !== undefined)?.[0] ??
     (await findRequest(apiLog, projectId, id))
   )
+}
+
+/** The page of a quote, which names its institution too. */
+async function findQuote(quotes: Clients['quotes'], projectId: string, quoteId: string) {
+  const found = await orUndefined(() => quotes.listQuotes({ projectId, quoteId }))
+  const [quote] = found?.quotes ?? []
+  return quote && quotePath(quote)
 }
 
 /** The page of the request with this `PW-request-id` or, where the client sent it several times, of them all. */

@@ -1,29 +1,39 @@
-// What does not go on by itself: calls that the back end does not take, refunds that it does not report.
+// What does not go on by itself: calls that the back end does not take, and what it does not report: charges, refunds, transfers; quotes that stay held.
 import type { FastifyInstance } from 'fastify'
+import { type Transaction, TransactionType } from '#gen/payweave/institution/v1/institution_pb.js'
 import {
   CallKind,
   type FailingCall,
+  type ProcessingAttempt,
   type WaitingRefund,
   WaitingRefundState,
 } from '#gen/payweave/payments/v1/operations_pb.js'
+import type { HeldQuote } from '#gen/payweave/quotes/v1/quotes_pb.js'
+import type { Money } from '#gen/payweave/types/v1/types_pb.js'
 import type { Clients } from '../clients.ts'
 import type { May } from '../http/shell.ts'
-import type { Work, Worker } from '../http/work.ts'
-import { amount, code, count, type Form, type Section, text } from '../pages/blocks.ts'
+import { asFile, type Work, type Worker } from '../http/work.ts'
+import { amount, code, count, type Form, moneyCell, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
-import { money, valueOf, wordOf } from '../pages/words.ts'
-import { firstRows, nextPageUrl } from './list.ts'
+import { money, timeOf, valueOf, wordOf } from '../pages/words.ts'
+import { quotePath } from './institution/quotes.ts'
+import { chained, firstRows, nextPageUrl, sendCsv } from './list.ts'
 
-/** Most rows have a form. */
-const pageSize = 25
+/** Rows of each of five sections; those of the first have a form. */
+const pageSize = 10
+const csvPageSize = 200
 
 type Options = { worker: Worker; clients: Clients }
 
-/** Registers `/stuck` and its retries. */
+/** Registers `/stuck`, its file and its retries. */
 export function registerStuck(app: FastifyInstance, { worker, clients }: Options): void {
   app.get(
     '/stuck',
     worker.page((work) => show(work, clients)),
+  )
+  app.get(
+    '/stuck.csv',
+    worker.page((work) => sendCsv(work, 'stuck', csvHead, chained(filesOf(clients))), asFile),
   )
   app.post(
     '/stuck/calls',
@@ -37,19 +47,33 @@ export function registerStuck(app: FastifyInstance, { worker, clients }: Options
   )
 }
 
-async function show(work: Work, { paymentOperations }: Clients) {
+async function show(work: Work, clients: Clients) {
+  const { paymentOperations, institution, quotes } = clients
   const { request, reply, query, may } = work
-  const sent = { state: WaitingRefundState.SENT, pageToken: query.get('page') ?? '', pageSize }
-  const [failing, refunds] = await Promise.all([
+  const page = (name: string) => ({ pageToken: query.get(name) ?? '', pageSize })
+  const sent = { state: WaitingRefundState.SENT, ...page('page') }
+  const [failing, attempts, refunds, transfers, held] = await Promise.all([
     paymentOperations.listFailingCalls({}),
+    paymentOperations.listProcessingAttempts(page('attempts')),
     paymentOperations.listWaitingRefunds(sent),
+    institution.listWaitingTransactions(page('transfers')),
+    quotes.listHeldQuotes(page('quotes')),
   ])
   return sendSections(reply, {
     title: 'Stuck',
     said: query.get('said') === 'retried' ? 'The call is made again now.' : undefined,
     sections: [
       callsSection(failing.calls, may),
+      {
+        ...attemptsSection(attempts.attempts),
+        ...nextPageUrl(request.url, attempts.nextPageToken, 'attempts'),
+      },
       { ...refundsSection(refunds.refunds), ...nextPageUrl(request.url, refunds.nextPageToken) },
+      {
+        ...transfersSection(transfers.transactions),
+        ...nextPageUrl(request.url, transfers.nextPageToken, 'transfers'),
+      },
+      { ...quotesSection(held.quotes), ...nextPageUrl(request.url, held.nextPageToken, 'quotes') },
     ],
   })
 }
@@ -67,6 +91,7 @@ function callsSection(calls: FailingCall[], may: May): Section {
   const mayRetry = may('payweave.payments.v1.PaymentOperationsService/RetryCall')
   return {
     heading: 'Calls to the back end',
+    facts: [['File of all', { text: 'CSV', href: '/stuck.csv' }]],
     note: `These have failed at least three times. They are repeated for ever, at most a minute apart.${cut}`,
     table: {
       head: ['Due since', 'For', 'Payment', 'Attempts', 'Next', 'Retry'],
@@ -100,4 +125,129 @@ function refundsSection(refunds: WaitingRefund[]): Section {
     },
     rpc: 'payweave.payments.v1.PaymentOperationsService/ListWaitingRefunds',
   }
+}
+
+function attemptsSection(attempts: ProcessingAttempt[]): Section {
+  return {
+    heading: 'Payments that are processed for too long',
+    note: 'The back end has had these attempts of payers for ten minutes and has not reported an outcome. It is asked for each again and again.',
+    table: {
+      head: ['Began', 'Payment', 'Attempt', 'Enquiries', 'Next'],
+      empty: 'No payment is processed for more than ten minutes.',
+      rows: attempts.map((one) => [
+        { at: one.createTime },
+        code(one.paymentId, `/projects/${one.projectId}/payments/${one.paymentId}`),
+        code(one.attemptId),
+        count(one.enquiryCount),
+        { at: one.nextEnquiryTime },
+      ]),
+    },
+    rpc: 'payweave.payments.v1.PaymentOperationsService/ListProcessingAttempts',
+  }
+}
+
+function transfersSection(transfers: Transaction[]): Section {
+  return {
+    heading: 'Transfers without a decision',
+    note: 'Institutions have not decided on these for ten minutes.',
+    table: {
+      head: ['Created', 'Transfer', 'Type', 'Amount', 'Institution'],
+      empty: 'No transfer waits for more than ten minutes.',
+      rows: transfers.map((one) => [
+        { at: one.createTime },
+        code(one.transactionId, `/projects/${one.projectId}/transfers/${one.movementId}`),
+        text(wordOf(TransactionType, one.type)),
+        moneyCell(one.amount),
+        text(one.institutionName),
+      ]),
+    },
+    rpc: 'payweave.institution.v1.InstitutionService/ListWaitingTransactions',
+  }
+}
+
+function quotesSection(held: HeldQuote[]): Section {
+  return {
+    heading: 'Held quotes',
+    note: 'A movement has reserved these quotes ten minutes ago or earlier and neither used nor released them.',
+    table: {
+      head: ['Since', 'Quote', 'Amount', 'Quoted', 'Institution', 'Movement'],
+      empty: 'No quote is held for more than ten minutes.',
+      rows: held.map(({ quote, movementId, reserveTime }) => [
+        { at: reserveTime },
+        quote === undefined ? text('') : code(quote.quoteId, quotePath(quote)),
+        moneyCell(quote?.requested),
+        moneyCell(quote?.quoted),
+        text(quote?.institutionName ?? ''),
+        code(movementId, `/projects/${quote?.projectId ?? ''}/transfers/${movementId}`),
+      ]),
+    },
+    rpc: 'payweave.quotes.v1.QuotesService/ListHeldQuotes',
+  }
+}
+
+const csvHead = ['what', 'since', 'id', 'project_id', 'payment_id', 'amount', 'attempts', 'next']
+
+const inFile = (pageToken: string) => ({ pageToken, pageSize: csvPageSize })
+
+/** The pages of each of the lists, as lines of one file. */
+function filesOf({ paymentOperations, institution, quotes }: Clients) {
+  return [
+    async () => {
+      const { calls } = await paymentOperations.listFailingCalls({})
+      return { rows: calls.map(callCells), nextPageToken: '' }
+    },
+    async (token: string) => {
+      const page = await paymentOperations.listProcessingAttempts(inFile(token))
+      return { rows: page.attempts.map(attemptCells), nextPageToken: page.nextPageToken }
+    },
+    async (token: string) => {
+      const sent = { state: WaitingRefundState.SENT, ...inFile(token) }
+      const page = await paymentOperations.listWaitingRefunds(sent)
+      return { rows: page.refunds.map(refundCells), nextPageToken: page.nextPageToken }
+    },
+    async (token: string) => {
+      const page = await institution.listWaitingTransactions(inFile(token))
+      return { rows: page.transactions.map(transferCells), nextPageToken: page.nextPageToken }
+    },
+    async (token: string) => {
+      const page = await quotes.listHeldQuotes(inFile(token))
+      return { rows: page.quotes.map(quoteCells), nextPageToken: page.nextPageToken }
+    },
+  ]
+}
+
+const isoOf = (time: Parameters<typeof timeOf>[0]) => timeOf(time)?.iso ?? ''
+
+function callCells({ kind, subjectId, projectId, paymentId, ...one }: FailingCall): string[] {
+  const what = `call: ${wordOf(CallKind, kind)}`
+  const times = [String(one.attemptCount), isoOf(one.nextTime)]
+  return [what, isoOf(one.createTime), subjectId, projectId, paymentId, '', ...times]
+}
+
+function attemptCells({ attemptId, projectId, paymentId, ...one }: ProcessingAttempt): string[] {
+  const times = [String(one.enquiryCount), isoOf(one.nextEnquiryTime)]
+  return ['payment', isoOf(one.createTime), attemptId, projectId, paymentId, '', ...times]
+}
+
+function refundCells({ refundId, projectId, paymentId, ...one }: WaitingRefund): string[] {
+  const shown = money(one.amountMinor, one.currency)
+  return ['refund', isoOf(one.createTime), refundId, projectId, paymentId, shown, '', '']
+}
+
+function transferCells({
+  movementId,
+  projectId,
+  createTime,
+  amount: moved,
+}: Transaction): string[] {
+  return ['transfer', isoOf(createTime), movementId, projectId, '', moneyText(moved), '', '']
+}
+
+function quoteCells({ quote, reserveTime }: HeldQuote): string[] {
+  const { quoteId = '', projectId = '', requested } = quote ?? {}
+  return ['quote', isoOf(reserveTime), quoteId, projectId, '', moneyText(requested), '', '']
+}
+
+function moneyText(value: Money | undefined): string {
+  return value === undefined ? '' : money(value.minorUnits, value.currency)
 }

@@ -9,6 +9,7 @@ const pages = {
   'the inbox': () => '/inbox',
   'a new customer': ({ harness: { peers } }: Tab) => `/inbox/onboardings/${peers.staff.reviewId}`,
   'what is stuck': () => '/stuck',
+  'the receivers of all projects': () => '/receivers',
   'the dead letters': () => '/dead-letters',
   'the API log of all projects': () => '/api-log',
   'the ledger': ({ harness: { peers } }: Tab) =>

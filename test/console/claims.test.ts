@@ -15,7 +15,7 @@ afterAll(() => harness?.close())
 describe('a claim', () => {
   const { BILL, DEAD_LETTER, ONBOARDING, REFUND, SETTLEMENT, SUSPENSE } = ItemKind
   const pages = (): [page: string, kinds: ItemKind[]][] => [
-    ['/inbox', [BILL, REFUND, SUSPENSE]],
+    ['/inbox', [BILL, DEAD_LETTER, REFUND, SETTLEMENT, SUSPENSE]],
     [`/inbox/onboardings/${harness.peers.staff.reviewId}`, [ONBOARDING]],
     ['/dead-letters', [DEAD_LETTER]],
     ['/ledger', [SETTLEMENT]],

@@ -31,7 +31,17 @@ const ofProject = [
   'api-log',
   'access',
 ]
-const ofStaff = ['', 'now', 'inbox', 'stuck', 'dead-letters', 'api-log', 'routing', 'audit']
+const ofStaff = [
+  '',
+  'now',
+  'inbox',
+  'stuck',
+  'receivers',
+  'dead-letters',
+  'api-log',
+  'routing',
+  'audit',
+]
 
 it.each([...ofProject.map((place) => `project ${place}`), ...ofStaff])(
   'the page %j weighs less than 60 KB when its lists are full',
@@ -46,6 +56,6 @@ it.each([...ofProject.map((place) => `project ${place}`), ...ofStaff])(
 )
 
 it('a list without pages says how many more there are', async () => {
-  expect((await browser.get('/stuck')).text).toContain('These are the first 25 of 200.')
+  expect((await browser.get('/stuck')).text).toContain('These are the first 10 of 200.')
   expect((await browser.get('/inbox')).text).toContain('These are the first 8 of 200.')
 })

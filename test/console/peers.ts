@@ -7,9 +7,7 @@ import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import type { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
 import { type BillingService, BillPaymentState } from '#gen/payweave/billing/v1/billing_pb.js'
-import type { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { type DeliveryService, DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
-import { BreakerState, type EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import type { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import type { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import {
@@ -21,10 +19,11 @@ import {
   PaymentState,
   type PaymentsService,
 } from '#gen/payweave/payments/v1/payments_pb.js'
-import type { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
+import { QuoteStatus, type QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { currentContext } from '#platform/rpc/context.ts'
 import { samplePng } from '../support/files/png.ts'
 import { apiLogPeer } from './api-log-peer.ts'
+import { deliveryPeers } from './delivery-peers.ts'
 import {
   dayOf,
   deliveryOf,
@@ -256,15 +255,6 @@ export function newPeers(texts: Texts = evilTexts) {
       await new Promise((resolve) => currentContext()?.signal?.addEventListener('abort', resolve))
     },
   }
-  const deadLetters: Partial<ServiceImpl<typeof DeadLetterService>> = {
-    listDeadLetters({ state, pageToken, pageSize }) {
-      seen('ListDeadLetters')
-      const { delivery } = projects.demo
-      if (state !== DeliveryState.UNSPECIFIED && state !== delivery.state) return {}
-      const deliveries = many(delivery, pageSize)
-      return { deliveries, nextPageToken: pageToken === '' ? 'second' : '' }
-    },
-  }
   const jobAfter = (rpc: string) => (about: { projectId: string }) => {
     seen(rpc)
     return { job: of(about.projectId).job }
@@ -286,17 +276,9 @@ export function newPeers(texts: Texts = evilTexts) {
     listPaymentPushes: ({ projectId }) => ({ deliveries: [pushOf(of(projectId), texts)] }),
     getMerchantDelivery: ({ projectId }) => ({ delivery: pushOf(of(projectId), texts) }),
   }
-  const endpoints: Partial<ServiceImpl<typeof EndpointService>> = {
-    listEndpoints({ projectId, pageSize }) {
-      seen('ListEndpoints')
-      const { kind, origin } = of(projectId).delivery
-      const lane = { projectId, kind, origin, limitNow: 4, pendingCount: 10_000 }
-      const open = { ...lane, breaker: BreakerState.OPEN, openUntilTime: time }
-      return { endpoints: many(open, pageSize) }
-    },
-  }
+  const lists = deliveryPeers({ projects, of, many, seen })
   const apiLog = apiLogPeer(projects, many, seen)
-  const ofDelivery = { apiLog, deliveries, deadLetters, merchantDeliveries, endpoints, replays }
+  const ofDelivery = { apiLog, deliveries, merchantDeliveries, replays, ...lists }
   const billOf = (projectId: string, transactionId: string) => {
     const { bill } = of(projectId)
     if (bill.transactionId === transactionId) return bill
@@ -325,6 +307,9 @@ export function newPeers(texts: Texts = evilTexts) {
       const transactions = many(transfer, pageSize)
       return { transactions, nextPageToken: pageToken === '' ? 'second' : '' }
     },
+    listWaitingTransactions: ({ pageSize }) => ({
+      transactions: many(projects.demo.transfer, pageSize),
+    }),
     getTransaction({ projectId, movementId }) {
       const { transfer } = of(projectId)
       if (movementId === transfer.movementId) return { transaction: transfer }
@@ -332,11 +317,20 @@ export function newPeers(texts: Texts = evilTexts) {
     },
   }
   const quotes: Partial<ServiceImpl<typeof QuotesService>> = {
-    listQuotes({ projectId, pageToken, pageSize }) {
+    listQuotes({ projectId, quoteId, status, pageToken, pageSize }) {
       seen('ListQuotes')
+      if (crowd.includes(projectId)) return {}
       const { quote } = of(projectId)
+      if (status !== QuoteStatus.UNSPECIFIED && status !== quote.status) return {}
+      if (quoteId !== '') return { quotes: quoteId === quote.quoteId ? [quote] : [] }
       return { quotes: many(quote, pageSize), nextPageToken: pageToken === '' ? 'second' : '' }
     },
+    listHeldQuotes: ({ pageSize }) => ({
+      quotes: many(
+        { quote: projects.demo.quote, movementId: randomUUID(), reserveTime: time },
+        pageSize,
+      ),
+    }),
     getQuote({ projectId, quoteId, institutionName }) {
       const { quote } = of(projectId)
       if (quoteId === quote.quoteId && institutionName === quote.institutionName) return { quote }

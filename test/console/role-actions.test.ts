@@ -164,6 +164,13 @@ function actions(): Action[] {
       },
     },
     {
+      page: '/receivers',
+      needs: 'payweave.delivery.v1.EndpointService/ListAllEndpoints',
+      post: 'replays',
+      rpc: 'payweave.delivery.v1.ReplayService/CreateReplayJob',
+      fields: { project_id: projectId, kind: 'notify', request_id: requestId, rate: '5' },
+    },
+    {
       page: '/stuck',
       needs: 'payweave.payments.v1.PaymentOperationsService/ListFailingCalls',
       post: 'calls',

@@ -124,6 +124,11 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       // As many as the service lists at most.
       return { calls: many({ ...ids, ...times, kind: CallKind.PAYOUT, attemptCount: 9 }, 200) }
     },
+    listProcessingAttempts({ pageSize }) {
+      const ids = { payerId: randomUUID(), paymentId: randomUUID(), projectId: staff.projectId }
+      const attempt = { ...ids, attemptId: texts.id, enquiryCount: 12 }
+      return { attempts: many({ ...attempt, createTime: time, nextEnquiryTime: time }, pageSize) }
+    },
     retryCall() {
       seen('RetryCall')
       return {}

@@ -42,7 +42,7 @@ function list(more: Asked = {}) {
   return harness.institution.listTransactions({ projectId, mobileNumber, ...more })
 }
 
-const idsOf = ({ transactions }: Awaited<ReturnType<typeof list>>) =>
+const idsOf = ({ transactions }: { transactions: { transactionId: string }[] }) =>
   transactions.map(({ transactionId }) => transactionId)
 
 it('the history of an account has the transactions of either side, newest first', async () => {
@@ -139,6 +139,23 @@ describe('the list of a project', () => {
     expect(await listAll({ status: COMPLETED, pageSize: 1 })).toEqual(ids)
     expect(await listAll({ status: PENDING })).toEqual([transactionId])
     expect(await listAll({ status: TransactionStatus.FAILED })).toEqual([])
+  })
+
+  it('transactions without a decision are listed over all projects, the oldest first, after their time', async () => {
+    const waiting = (minAgeS: number, pageToken = '') =>
+      harness.institution.listWaitingTransactions({ minAgeS, pageToken, pageSize: 1 })
+    const all: string[] = []
+    harness.testClock.advance(5_000)
+    let page = await waiting(1)
+    all.push(...idsOf(page))
+    while (page.nextPageToken !== '') {
+      page = await waiting(1, page.nextPageToken)
+      all.push(...idsOf(page))
+    }
+    const pending = await listAll({ status: TransactionStatus.PENDING })
+    expect(all).toEqual(pending.toReversed())
+    expect(all.length).toBeGreaterThan(0)
+    expect((await waiting(3_600)).transactions).toEqual([])
   })
 
   it('the list of a project has none of another, on any page, and nor does another find its transactions', async () => {

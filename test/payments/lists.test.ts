@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { PaymentEventType, PaymentState } from '#gen/payweave/payments/v1/payments_pb.js'
-import { sql } from '#platform/db/db.ts'
+import { type Sql, sql } from '#platform/db/db.ts'
+import { listPayments } from '../../services/payments/store/list-store.ts'
 import { eventually } from '../support/eventually.ts'
 import { at, type Harness, payer, refusal, startHarness } from './harness.ts'
 
@@ -78,6 +79,40 @@ describe('the list of a merchant', () => {
       currency: 'USD',
       state: PaymentState.PENDING,
     })
+  })
+
+  it('payments of a merchant are found by their amount in its currency, page after page, by their index', async () => {
+    const merchantId = newMerchant()
+    const made: string[] = []
+    for (let index = 0; index < 3; index += 1) {
+      made.unshift((await harness.create({ merchantId })).paymentId)
+      harness.testClock.advance(1)
+    }
+    const amount = { amountMinor: 10_000n, currency: 'USD' }
+    expect(await pagesOf(merchantId, { ...amount, pageSize: 2 })).toEqual([
+      made.slice(0, 2),
+      made.slice(2),
+    ])
+    expect(await idsOf(merchantId, { ...amount, currency: 'TTD' })).toEqual([])
+    expect(await idsOf(merchantId, { ...amount, amountMinor: 9_999n })).toEqual([])
+    expect(await idsOf(merchantId, { ...amount, state: PaymentState.PAID })).toEqual([])
+    expect(await refusal(list(merchantId, { amountMinor: 1n }))).toBe('MISSING_PARAMETER currency')
+    let plan = ''
+    const explain = async ({ name, text }: Sql, values: unknown[]) => {
+      const lines = await harness.db.rows<{ 'QUERY PLAN': string }>(
+        sql(`explain_${name}`, `explain (generic_plan) ${text}`),
+        values,
+      )
+      plan = lines.map((line) => line['QUERY PLAN']).join('\n')
+      return []
+    }
+    const { projectId } = harness
+    const before = { createTime: new Date(), paymentId: randomUUID() }
+    const any = { transactionId: undefined, mobileNumberE164: undefined, state: undefined }
+    const filter = { ...any, projectId, merchantId, startTime: undefined, before, limit: 25 }
+    const asked = { ...harness.db, rows: explain }
+    await listPayments(asked, { ...filter, amount: { minor: 1n, currency: 'USD' } })
+    expect(plan).toContain('payment_of_amount')
   })
 
   it('the list of a merchant comes in pages that neither repeat nor miss a payment, in all states', async () => {

@@ -1,6 +1,7 @@
 // Tests what the staff sees of payments: refunds without a good end, and calls that the back end does not take.
 import { type Client, Code } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AttemptOutcome } from '#gen/payweave/backend/v1/charges_pb.js'
 import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import {
   CallKind,
@@ -8,7 +9,7 @@ import {
   WaitingRefundState,
 } from '#gen/payweave/payments/v1/operations_pb.js'
 import { eventually } from '../support/eventually.ts'
-import { type Harness, startHarness } from './harness.ts'
+import { at, type Harness, payer, startHarness } from './harness.ts'
 import { as } from './person.ts'
 
 let harness: Harness
@@ -70,6 +71,35 @@ describe('refunds that wait', () => {
     expect(await harness.db.rows(kept, [])).toEqual([
       { settled_by: 'console:finance@example.com', note: 'by bank transfer' },
     ])
+  })
+})
+
+describe('attempts without an outcome', () => {
+  const processing = (minAgeS: number, pageToken = '', pageSize = 1) =>
+    as('support', () => operations.listProcessingAttempts({ minAgeS, pageToken, pageSize }))
+
+  it('attempts that are processed for too long are listed oldest first, until their outcome comes', async () => {
+    harness.backend.state.wallet = () => AttemptOutcome.PROCESSING
+    const made: { payerId: string; paymentId: string; attemptId: string }[] = []
+    for (let count = 0; count < 2; count += 1) {
+      const { paymentId, payers } = await harness.create({ payers: [payer()] })
+      const { payerId, linkToken } = at(payers)
+      await eventually(() => harness.backend.received.charges.has(payerId))
+      await harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
+      const attemptId = at([...harness.backend.received.attempts.keys()].slice(-1))
+      made.push({ payerId, paymentId, attemptId })
+      harness.testClock.advance(1_000)
+    }
+    expect((await processing(600)).attempts).toEqual([])
+    const first = await processing(1)
+    const second = await processing(1, first.nextPageToken)
+    expect([...first.attempts, ...second.attempts]).toMatchObject(made)
+    const [oldest] = made
+    if (oldest === undefined) throw new Error('no attempt')
+    await harness.report(oldest.payerId, ChargeOutcome.PAID, oldest.attemptId)
+    harness.testClock.advance(1_000)
+    expect((await processing(1, '', 200)).attempts).toMatchObject(made.slice(1))
+    await expect(processing(0, 'nonsense')).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
   })
 })
 

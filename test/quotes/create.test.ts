@@ -315,6 +315,65 @@ describe('the list of a project', () => {
     )
   })
 
+  it('a quote of a project is found by its id and by its state', async () => {
+    const { institution, projectId } = harness
+    const { ACTIVE, USED, EXPIRED } = QuoteStatus
+    const { quoteId } = await harness.quote()
+    const idsOf = async (asked: { quoteId?: string; status?: QuoteStatus; projectId?: string }) =>
+      (await institution.listQuotes({ projectId, pageSize: 200, ...asked })).quotes.map(
+        (one) => one.quoteId,
+      )
+    expect(await idsOf({ quoteId })).toEqual([quoteId])
+    expect(await idsOf({ quoteId, status: USED })).toEqual([])
+    expect(await idsOf({ quoteId, projectId: randomUUID() })).toEqual([])
+    expect(await idsOf({ status: ACTIVE })).toContain(quoteId)
+    expect(await idsOf({ status: EXPIRED })).not.toContain(quoteId)
+    await harness.reserve(quoteId, randomUUID())
+    expect(await idsOf({ status: ACTIVE })).toContain(quoteId)
+    const late = await harness.quote()
+    harness.testClock.advance(ttlS * 1_000 + 1)
+    expect(await idsOf({ status: EXPIRED })).toContain(late.quoteId)
+    expect(await idsOf({ status: ACTIVE })).toContain(quoteId)
+    expect(await idsOf({ status: ACTIVE })).not.toContain(late.quoteId)
+  })
+
+  it('quotes that stay held are listed, the longest held first, until they are released', async () => {
+    const { institution, projectId } = harness
+    const held: { quoteId: string; movementId: string }[] = []
+    for (let index = 0; index < 2; index += 1) {
+      const { quoteId } = await harness.quote()
+      const movementId = randomUUID()
+      await harness.reserve(quoteId, movementId)
+      held.push({ quoteId, movementId })
+      harness.testClock.advance(1_000)
+    }
+    const list = async (minAgeS: number, pageToken = '') =>
+      await institution.listHeldQuotes({ minAgeS, pageSize: 1, pageToken })
+    const listAll = async (minAgeS: number) => {
+      const found: { quoteId: string; movementId: string }[] = []
+      let pageToken = ''
+      do {
+        const page = await list(minAgeS, pageToken)
+        found.push(
+          ...page.quotes.map(({ quote, movementId }) => ({
+            quoteId: quote?.quoteId ?? '',
+            movementId,
+          })),
+        )
+        pageToken = page.nextPageToken
+      } while (pageToken !== '')
+      return found.filter(({ quoteId }) => held.some((one) => one.quoteId === quoteId))
+    }
+    expect(await listAll(600)).toEqual([])
+    harness.testClock.advance(700_000)
+    expect(await listAll(600)).toEqual(held)
+    const [first] = held
+    if (first === undefined) throw new Error('no quote')
+    await institution.releaseQuote({ projectId, ...first })
+    expect(await listAll(600)).toEqual(held.slice(1))
+    expect(await refusal(list(0, 'nonsense'))).toBe('INVALID_PARAMETER page_token')
+  })
+
   it('the list of quotes reads its page by the key', async () => {
     const plan = sql(
       'test_quote_list_plan',

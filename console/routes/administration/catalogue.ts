@@ -1,16 +1,17 @@
-// The catalogue of billers and products: what there is, and forms that change it.
+// The catalogue of billers and products: what there is, the same as a CSV file, and forms that change it.
 import type { FastifyInstance } from 'fastify'
 import { formatAmount } from '#core/money/money.ts'
 import { parseRanges } from '#core/money/range.ts'
 import type { Biller, Product, ProductRange } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import type { Clients } from '../../clients.ts'
-import type { Worker } from '../../http/work.ts'
+import { asFile, type Worker } from '../../http/work.ts'
 import { code, type Form, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
+import { sendCsv } from '../list.ts'
 
 const path = '/catalogue'
 
-/** Registers `/catalogue` and its forms. */
+/** Registers `/catalogue`, its file and its forms. */
 export function registerCatalogue(
   app: FastifyInstance,
   { worker, clients: { catalogue } }: { worker: Worker; clients: Clients },
@@ -34,6 +35,18 @@ export function registerCatalogue(
           : [own, theirs],
       })
     }),
+  )
+  app.get(
+    `${path}.csv`,
+    worker.page(
+      (work) =>
+        sendCsv(work, 'catalogue', csvHead, async () => {
+          const { billers, products } = await catalogue.listCatalogue({})
+          const rows = [...billers.map(billerCells), ...products.map(productCells)]
+          return { rows, nextPageToken: '' }
+        }),
+      asFile,
+    ),
   )
   app.post(
     `${path}/billers`,
@@ -99,6 +112,7 @@ const productForm: Form = {
 function billersSection(billers: Biller[]): Section {
   return {
     heading: 'Billers',
+    facts: [['File', { text: 'CSV', href: `${path}.csv` }]],
     table: {
       head: ['Code', 'Name', 'State'],
       empty: 'No biller yet.',
@@ -124,6 +138,19 @@ function productsSection(products: Product[]): Section {
       ]),
     },
   }
+}
+
+const csvHead = ['biller', 'product', 'name', 'references', 'amounts', 'active']
+
+/** A biller is a line without a product. */
+function billerCells({ billerCode, name: own, active: isActive }: Biller): string[] {
+  return [billerCode, '', own, '', '', String(isActive)]
+}
+
+function productCells(one: Product): string[] {
+  const { billerCode, productCode, referencePattern, ranges } = one
+  const amounts = ranges.map(rangeText).join(', ')
+  return [billerCode, productCode, one.name, referencePattern, amounts, String(one.active)]
 }
 
 function stateOf({ active: isActive }: { active: boolean }) {

@@ -1,4 +1,4 @@
-// Which connector takes which charges and payouts: the routes, forms that change them, and who did.
+// Which connector takes which charges and payouts: the routes with their file, forms that change them, and who did.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { FastifyInstance } from 'fastify'
 import { PaymentChannel, PaymentMethod } from '#gen/payweave/payments/v1/payments_pb.js'
@@ -11,17 +11,17 @@ import {
   RouteKind,
 } from '#gen/payweave/payments/v1/routes_pb.js'
 import type { Clients } from '../../clients.ts'
-import type { Work, Worker } from '../../http/work.ts'
+import { asFile, type Work, type Worker } from '../../http/work.ts'
 import { type Cell, code, type Field, type Form, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
-import { choices, valueOf, wordOf } from '../../pages/words.ts'
-import { firstRows } from '../list.ts'
+import { choices, timeOf, valueOf, wordOf } from '../../pages/words.ts'
+import { firstRows, sendCsv } from '../list.ts'
 
 const path = '/routing'
-/** Most rows of routes have a form. The command line lists all. */
+/** Most rows of routes have a form. The file has all. */
 const pageSize = 25
 
-/** Registers `/routing` and its forms. */
+/** Registers `/routing`, its file and its forms. */
 export function registerRouting(
   app: FastifyInstance,
   { worker, clients: { routing } }: { worker: Worker; clients: Clients },
@@ -29,6 +29,17 @@ export function registerRouting(
   app.get(
     path,
     worker.page((work) => show(work, routing)),
+  )
+  app.get(
+    `${path}.csv`,
+    worker.page(
+      (work) =>
+        sendCsv(work, 'routes', csvHead, async () => {
+          const { routes } = await routing.listRoutes({})
+          return { rows: routes.map(csvCells), nextPageToken: '' }
+        }),
+      asFile,
+    ),
   )
   app.post(
     `${path}/routes`,
@@ -75,6 +86,7 @@ function routesSection(
   const { rows, cut } = firstRows(routes, pageSize)
   return {
     heading: 'Routes',
+    facts: [['File', { text: 'CSV', href: `${path}.csv` }]],
     note: `The first route that fits a charge or a payout takes it, and ${defaultConnector} takes what none fits. A fallback is called only when the connector certainly received nothing.${cut}`,
     table: {
       head: [...keyHead, 'Connector', 'Fallback', 'Changed', 'By', 'Remove'],
@@ -124,6 +136,34 @@ function keyCells(key: RouteKey | undefined): Cell[] {
     text(currency || 'any'),
     text(channel === PaymentChannel.UNSPECIFIED ? 'any' : wordOf(PaymentChannel, channel)),
     text(method === PaymentMethod.UNSPECIFIED ? 'any' : wordOf(PaymentMethod, method)),
+  ]
+}
+
+const csvHead = [
+  'kind',
+  'project_id',
+  'currency',
+  'channel',
+  'method',
+  'connector',
+  'fallback',
+  'changed',
+  'changed_by',
+]
+
+/** A part of the key that takes any is empty. */
+function csvCells({ key, connector, fallbackConnector, updateTime, changedBy }: Route): string[] {
+  const { kind = 0, projectId = '', currency = '', channel = 0, method = 0 } = key ?? {}
+  return [
+    wordIn(RouteKind, kind),
+    projectId,
+    currency,
+    wordIn(PaymentChannel, channel),
+    wordIn(PaymentMethod, method),
+    connector,
+    fallbackConnector,
+    timeOf(updateTime)?.iso ?? '',
+    changedBy,
   ]
 }
 

@@ -1,41 +1,44 @@
-// Everything that waits for a person of the staff, oldest first: new customers, bills, failed refunds, money in suspense.
+// Everything that waits for a person of the staff as one list by age, the same as a CSV file, and money in suspense.
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
 import type { ProjectBalance } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
-import type {
-  ListOnboardingsResponse,
-  Onboarding,
-} from '#gen/payweave/accounts/v1/onboarding_pb.js'
-import type { ReviewItem } from '#gen/payweave/billing/v1/catalogue_pb.js'
-import { type WaitingRefund, WaitingRefundState } from '#gen/payweave/payments/v1/operations_pb.js'
 import type { Clients } from '../../clients.ts'
-import type { Work, Worker } from '../../http/work.ts'
-import {
-  amount,
-  type Cell,
-  code,
-  type Field,
-  type Form,
-  row,
-  type Section,
-  text,
-} from '../../pages/blocks.ts'
+import { asFile, type Work, type Worker } from '../../http/work.ts'
+import { amount, code, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
-import { money } from '../../pages/words.ts'
-import { firstRows, nextPageUrl } from '../list.ts'
+import { money, timeOf } from '../../pages/words.ts'
+import { type CsvPage, firstRows, nextPageUrl, sendCsv, withFilters } from '../list.ts'
 import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './claims.ts'
+import {
+  type AgedKind,
+  agedKinds,
+  byAge,
+  type InboxItem,
+  kindWords,
+  nameOf,
+  pageByAge,
+  projectCell,
+  sourcesOf,
+} from './items.ts'
 
-/** Rows of a section: the page has several, and most rows have a form. */
-const pageSize = 8
+/** Most rows have a form. */
+const pageSize = 20
+/** Rows of the section without ages. */
+const suspenseRows = 8
+const csvPageSize = 100
 
 type Options = { worker: Worker; clients: Clients }
 
-/** Registers `/inbox` and its decisions. */
+/** Registers `/inbox`, its file and its decisions. */
 export function registerInbox(app: FastifyInstance, { worker, clients }: Options): void {
   app.get(
     '/inbox',
     worker.page((work) => show(work, clients)),
+  )
+  app.get(
+    '/inbox.csv',
+    worker.page((work) => sendFile(work, clients), asFile),
   )
   app.post(
     '/inbox/bills',
@@ -87,118 +90,98 @@ function decisionOf(form: URLSearchParams) {
   throw invalid('decision', 'must be one of the three')
 }
 
+/** The kind that the query asks for; undefined for all. */
+function kindOf({ query }: Work): AgedKind | undefined {
+  return agedKinds.find((kind) => kind === query.get('kind'))
+}
+
 async function show(work: Work, clients: Clients) {
-  const { catalogue, paymentOperations, balances } = clients
   const { request, reply, query } = work
-  const failed = {
-    state: WaitingRefundState.FAILED,
-    pageToken: query.get('refunds') ?? '',
-    pageSize,
-  }
-  const [onboardings, reviews, refunds, suspense] = await Promise.all([
-    listOnboardings(work, clients),
-    catalogue.listReviews({ pageToken: query.get('page') ?? '', pageSize }),
-    paymentOperations.listWaitingRefunds(failed),
-    balances.listOpenBalances({ internal: InternalAccount.SUSPENSE }),
+  const kind = kindOf(work)
+  const [page, suspense] = await Promise.all([
+    pageByAge(sourcesOf(work, clients, kind, pageSize), query.get('page') ?? '', pageSize),
+    clients.balances.listOpenBalances({ internal: InternalAccount.SUSPENSE }),
   ])
-  const shown = firstRows(suspense.balances, pageSize)
+  const shown = firstRows(suspense.balances, suspenseRows)
   const claim = await readClaims(work, clients, [
-    ...(onboardings?.onboardings ?? []).map(({ reviewId }) => ['onboarding', reviewId] as const),
-    ...reviews.items.map(({ billPaymentId }) => ['bill', billPaymentId] as const),
-    ...refunds.refunds.map(({ refundId }) => ['refund', refundId] as const),
+    ...page.items.map((item) => [item.kind, item.id] as const),
     ...shown.rows.map(({ projectId }) => ['suspense', projectId] as const),
   ])
   return sendSections(reply, {
     title: 'Inbox',
     said: said[query.get('said') ?? ''],
     sections: [
-      ...(onboardings === undefined ? [] : [onboardingsSection(work, onboardings, claim)]),
-      { ...billsSection(reviews.items, claim), ...nextPageUrl(request.url, reviews.nextPageToken) },
       {
-        ...refundsSection(refunds.refunds, claim),
-        ...nextPageUrl(request.url, refunds.nextPageToken, 'refunds'),
+        note: 'The oldest first. Ask the biller or the provider by another way before you decide on a bill, pay the payer of a failed refund yourself, and open the profile of a new customer. Of refused settlements these are the newest 100.',
+        filters: {
+          fields: [
+            {
+              label: 'What',
+              name: 'kind',
+              type: 'select',
+              value: kind ?? '',
+              options: [
+                { value: '', label: 'any' },
+                ...agedKinds.map((one) => ({ value: one, label: kindWords[one] })),
+              ],
+            },
+          ],
+          links: [{ label: 'CSV', href: withFilters('/inbox.csv', request.url) }],
+        },
+        table: {
+          head: ['Since', 'What', 'Item', 'Project', 'About', 'Amount', 'Claimed by', 'Decide'],
+          empty: 'Nothing waits for a person.',
+          rows: page.items.map((item) => lineOf(item, claim)),
+        },
+        ...nextPageUrl(request.url, page.nextPageToken),
+        rpc: 'payweave.billing.v1.CatalogueService/ListReviews',
       },
       suspenseSection(shown, claim),
     ],
   })
 }
 
-/** New customers, for those who may see them. */
-async function listOnboardings({ query, may }: Work, { onboardings }: Clients) {
-  if (!may('payweave.accounts.v1.OnboardingService/ListOnboardings')) return undefined
-  return await onboardings.listOnboardings({ pageToken: query.get('onboardings') ?? '', pageSize })
-}
-
-function onboardingsSection(
-  { request, may }: Work,
-  { onboardings, nextPageToken }: ListOnboardingsResponse,
-  claim: ShowClaim,
-): Section {
-  const mayOpen = may('payweave.accounts.v1.OnboardingService/GetOnboarding')
-  return {
-    heading: 'Onboarding',
-    note: 'Profiles of new customers on which the back end has not decided. Their pages take the decision.',
-    table: {
-      head: [
-        'Since',
-        'Profile',
-        'Name',
-        'Number',
-        'Institution',
-        'Project',
-        'Number is',
-        'Claimed by',
-      ],
-      empty: 'No profile waits for a decision.',
-      rows: onboardings.map((one) => onboardingRow(one, mayOpen, claim)),
-    },
-    ...nextPageUrl(request.url, nextPageToken, 'onboardings'),
-    rpc: 'payweave.accounts.v1.OnboardingService/ListOnboardings',
-  }
-}
-
-function onboardingRow(one: Onboarding, mayOpen: boolean, claim: ShowClaim): Cell[] {
-  const path = `/inbox/onboardings/${one.reviewId}`
+function lineOf(item: InboxItem, claim: ShowClaim) {
+  const [who, does] = claim(item.kind, item.id, item.decisions)
   return [
-    { at: one.createTime },
-    mayOpen ? row(one.reviewId, path) : code(one.reviewId),
-    text(`${one.firstName} ${one.lastName}`),
-    text(one.mobileNumber),
-    text(one.institutionName),
-    code(one.projectId),
-    { state: one.numberTaken ? 'taken' : 'free' },
-    // Its page has the decision, and who may claim it.
-    claim('onboarding', one.reviewId, [])[0],
+    { at: item.since },
+    text(kindWords[item.kind]),
+    item.name,
+    projectCell(item),
+    text(item.about),
+    amount(item.amount),
+    who,
+    // The page of a new customer has the decision, and who may claim it.
+    item.kind === 'onboarding' ? text('') : does,
   ]
 }
 
-function settleForm(refundId: string): Form {
-  return {
-    action: '/inbox/refunds',
-    button: 'Paid by hand',
-    hidden: { refund_id: refundId },
-    fields: [{ label: 'How', name: 'note', maxlength: 2_000, isRequired: true }],
-  }
+const csvHead = ['since', 'what', 'id', 'item', 'project_id', 'about', 'amount']
+
+function sendFile(work: Work, clients: Clients) {
+  const items = byAge(sourcesOf(work, clients, kindOf(work), csvPageSize))
+  return sendCsv(work, 'inbox', csvHead, async (): Promise<CsvPage> => {
+    const rows: string[][] = []
+    while (rows.length < csvPageSize) {
+      const next = await items.next()
+      if (next.done === true) return { rows, nextPageToken: '' }
+      rows.push(csvCells(next.value.item))
+    }
+    return { rows, nextPageToken: 'more' }
+  })
 }
 
-function refundsSection(refunds: WaitingRefund[], claim: ShowClaim): Section {
-  return {
-    heading: 'Failed refunds',
-    note: 'The back end refused these for good. Pay the payer through the provider, then say how.',
-    table: {
-      head: ['Began', 'Refused', 'Payment', 'Refund', 'Amount', 'Claimed by', 'Settle'],
-      empty: 'No refund has failed.',
-      rows: refunds.map((one) => [
-        { at: one.createTime },
-        { at: one.endTime },
-        code(one.paymentId, `/projects/${one.projectId}/payments/${one.paymentId}`),
-        code(one.refundId),
-        amount(money(one.amountMinor, one.currency)),
-        ...claim('refund', one.refundId, [settleForm(one.refundId)]),
-      ]),
-    },
-    rpc: 'payweave.payments.v1.PaymentOperationsService/ListWaitingRefunds',
-  }
+function csvCells(item: InboxItem): string[] {
+  const { kind, id, since, projectId, about } = item
+  return [
+    timeOf(since)?.iso ?? '',
+    kindWords[kind],
+    id,
+    nameOf(item),
+    projectId,
+    about,
+    item.amount,
+  ]
 }
 
 function suspenseSection(
@@ -219,67 +202,4 @@ function suspenseSection(
     },
     rpc: 'payweave.accounts.v1.BalanceService/ListOpenBalances',
   }
-}
-
-const decisions: Field[] = [
-  {
-    label: 'Decision',
-    name: 'decision',
-    type: 'select',
-    isRequired: true,
-    options: [
-      { value: 'again', label: 'enquire again' },
-      { value: 'paid', label: 'the biller has the money' },
-      { value: 'failed', label: 'the biller does not have it' },
-    ],
-  },
-  { label: 'Failure code, if it failed', name: 'failed_with', maxlength: 64 },
-  { label: 'On what evidence', name: 'note', maxlength: 2_000, isRequired: true },
-]
-
-function billsSection(items: ReviewItem[], claim: ShowClaim): Section {
-  return {
-    heading: 'Bills in review',
-    note: 'The biller gave no final answer to these bill payments. Ask it by another way, then decide.',
-    table: {
-      head: [
-        'Since',
-        'Payment',
-        'Project',
-        'At the back end',
-        'Enquiries',
-        'Biller',
-        'Amount',
-        'Claimed by',
-        'Decide',
-      ],
-      empty: 'No bill waits for a person.',
-      rows: items.map((item) => billRow(item, claim)),
-    },
-    rpc: 'payweave.billing.v1.CatalogueService/ListReviews',
-  }
-}
-
-function billRow({ payment, ...item }: ReviewItem, claim: ShowClaim): Cell[] {
-  const { amount: paid, transactionId = '', billerCode, productCode } = payment ?? {}
-  const form: Form = {
-    action: '/inbox/bills',
-    button: 'Decide',
-    hidden: {
-      project_id: item.projectId,
-      transaction_id: transactionId,
-      item_id: item.billPaymentId,
-    },
-    fields: decisions,
-  }
-  return [
-    { at: item.sinceTime },
-    code(transactionId),
-    code(item.projectId),
-    code(item.billPaymentId),
-    text(item.enquiries),
-    text(`${billerCode}/${productCode}`),
-    amount(money(paid?.minorUnits ?? 0n, paid?.currency ?? '')),
-    ...claim('bill', item.billPaymentId, [form]),
-  ]
 }

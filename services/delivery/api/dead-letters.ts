@@ -22,7 +22,8 @@ export function deadLetterService(db: Queryable): ServiceImpl<typeof DeadLetterS
       const size = pageSizeOf(request.pageSize)
       const place = placeIn(pageToken)
       const after = place && { endedUs: place.at, deliveryId: place.id }
-      const rows = await listDeadLetters(db, state, after, size + 1)
+      const order = request.oldestFirst ? 'oldest' : 'newest'
+      const rows = await listDeadLetters(db, state, after, size + 1, order)
       const page = pageOf(rows, size, (last) => tokenOf(last.endedUs, last.deliveryId))
       return { deliveries: page.rows.map(wireDelivery), nextPageToken: page.nextPageToken }
     },

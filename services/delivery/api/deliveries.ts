@@ -8,7 +8,7 @@ import { projectOf } from '#platform/rpc/auth/project.ts'
 import { currentContext } from '#platform/rpc/context.ts'
 import { cancelDelivery, replayDelivery } from '../store/operate-store.ts'
 import { findDelivery, listAttempts, listDeliveries } from '../store/read-store.ts'
-import { wireAttempt, wireDelivery, wireKinds, wireStates, wordOf } from './messages.ts'
+import { readTime, wireAttempt, wireDelivery, wireKinds, wireStates, wordOf } from './messages.ts'
 import type { Tail } from './tail.ts'
 
 /** What the handlers need. */
@@ -34,12 +34,19 @@ export function deliveryService(
       const projectId = projectOf(context, request.projectId)
       const size = pageSizeOf(request.pageSize)
       const place = timePlaceIn(request.pageToken)
+      const end = readTime(request.endTime, 'end_time')
+      // A page begins at its place, and never after the end.
+      const isLater = place !== undefined && end !== undefined && place.time >= end
       const rows = await listDeliveries(db, {
         projectId,
         subjectId: request.subjectId === '' ? undefined : request.subjectId,
         kind: wordOf(wireKinds, request.kind, 'kind'),
         state: wordOf(wireStates, request.state, 'state'),
-        before: place && { createdAt: place.time, deliveryId: place.id },
+        startTime: readTime(request.startTime, 'start_time'),
+        before:
+          end !== undefined && (place === undefined || isLater)
+            ? { createdAt: end, deliveryId: firstId }
+            : place && { createdAt: place.time, deliveryId: place.id },
         limit: size + 1,
       })
       const page = pageOf(rows, size, (last) => tokenOf(last.createdAt.getTime(), last.deliveryId))
@@ -72,6 +79,9 @@ export function deliveryService(
     },
   }
 }
+
+/** The place before all deliveries of one moment, since the order is from the newest to the oldest. */
+const firstId = '00000000-0000-0000-0000-000000000000'
 
 function unknownDelivery(): Failure {
   return new Failure('DELIVERY_NOT_FOUND', 'the project has no such delivery')

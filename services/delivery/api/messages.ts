@@ -1,5 +1,5 @@
 // Renders deliveries, attempts, receivers and jobs as payweave.delivery.v1 shows them, and reads what requests have in common.
-import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { invalid } from '#core/errors/errors.ts'
 import {
   DeliveryKind as WireKind,
@@ -43,7 +43,8 @@ export const wireOutcomes = {
   unsigned: WireOutcome.UNSIGNED,
 } as const satisfies Record<AttemptOutcome, WireOutcome>
 
-const wireBreakers = {
+/** Enum numbers of the states of a breaker. */
+export const wireBreakers = {
   closed: BreakerState.CLOSED,
   open: BreakerState.OPEN,
   half_open: BreakerState.HALF_OPEN,
@@ -152,4 +153,13 @@ export function wordOf<W extends string>(
   const found = (Object.keys(words) as W[]).find((word) => words[word] === value)
   if (found === undefined) throw invalid(field, 'has an unknown value')
   return found
+}
+
+/** The time of a request; undefined for none. Throws INVALID_PARAMETER, which names `field`, for one that is not stored exactly. */
+export function readTime(time: Timestamp | undefined, field: string): Date | undefined {
+  if (time === undefined) return undefined
+  const date = timestampDate(time)
+  // Outside of these years PostgreSQL and JavaScript read the same text as different times.
+  if (date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999) return date
+  throw invalid(field, 'must lie in the years 1970 to 9999')
 }

@@ -1,15 +1,21 @@
 // Maps ReplayService and EndpointService to jobs and receivers and back.
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid } from '#core/errors/errors.ts'
 import { fingerprint } from '#core/identity/fingerprint.ts'
+import { isUuid } from '#core/identity/id.ts'
 import { badPageToken, pageOf, pageSizeOf, textIn, timePlaceIn, tokenOf } from '#core/paging.ts'
 import type { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import type { ReplayFilter, ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import { type DeliveryState, deliveryKinds, endedStates } from '../domain/delivery.ts'
-import { findEndpoint, type LanePlace, listEndpoints } from '../store/endpoint-store.ts'
+import {
+  findEndpoint,
+  type LanePlace,
+  type LanePlaceOfAll,
+  listAllEndpoints,
+  listEndpoints,
+} from '../store/endpoint-store.ts'
 import {
   cancelReplayJob,
   createReplayJob,
@@ -18,7 +24,15 @@ import {
   pauseReplayJob,
   resumeReplayJob,
 } from '../store/replay-store.ts'
-import { wireEndpoint, wireKinds, wireReplayJob, wireStates, wordOf } from './messages.ts'
+import {
+  readTime,
+  wireBreakers,
+  wireEndpoint,
+  wireKinds,
+  wireReplayJob,
+  wireStates,
+  wordOf,
+} from './messages.ts'
 
 const usualRatePerS = 50
 const givenUp: DeliveryState[] = ['exhausted', 'blocked']
@@ -107,17 +121,9 @@ function readFilter(filter: ReplayFilter | undefined) {
   return { kind, states: state === undefined ? givenUp : [state], fromAt, toAt }
 }
 
-function readTime(time: Timestamp | undefined, field: string): Date | undefined {
-  if (time === undefined) return undefined
-  const date = timestampDate(time)
-  // Outside of these years PostgreSQL and JavaScript read the same text as different times.
-  if (date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999) return date
-  throw invalid(field, 'must lie in the years 1970 to 9999')
-}
-
 /**
- * The handlers of EndpointService. Both reject as `projectOf` does; `getEndpoint` refuses an unknown lane with
- * RECEIVER_NOT_FOUND, `listEndpoints` a page token that is not ours with INVALID_PARAMETER.
+ * The handlers of EndpointService. Those of one project reject as `projectOf` does; `getEndpoint` refuses an unknown lane with
+ * RECEIVER_NOT_FOUND, the lists a page token that is not ours, and an unknown state, with INVALID_PARAMETER.
  */
 export function endpointService(db: Database): ServiceImpl<typeof EndpointService> {
   return {
@@ -138,12 +144,32 @@ export function endpointService(db: Database): ServiceImpl<typeof EndpointServic
       const page = pageOf(rows, size, ({ origin, kind }) => tokenOf(origin, kind ?? ''))
       return { endpoints: page.rows.map(wireEndpoint), nextPageToken: page.nextPageToken }
     },
+    async listAllEndpoints(request) {
+      const size = pageSizeOf(request.pageSize)
+      const breaker = wordOf(wireBreakers, request.breaker, 'breaker')
+      const rows = await listAllEndpoints(db, breaker, laneOfAllIn(request.pageToken), size + 1)
+      const page = pageOf(rows, size, ({ projectId, origin, kind }) =>
+        tokenOf(projectId, origin, kind ?? ''),
+      )
+      return { endpoints: page.rows.map(wireEndpoint), nextPageToken: page.nextPageToken }
+    },
   }
 }
 
 function laneIn(token: string): LanePlace | undefined {
+  return token === '' ? undefined : laneOf(textIn(token))
+}
+
+function laneOfAllIn(token: string): LanePlaceOfAll | undefined {
   if (token === '') return undefined
-  const [, origin = '', word = ''] = /^(\S+) (\w*)$/.exec(textIn(token)) ?? []
+  const [, projectId = '', lane = ''] = /^(\S{36}) (.*)$/.exec(textIn(token)) ?? []
+  if (!isUuid(projectId)) throw badPageToken()
+  return { projectId, ...laneOf(lane) }
+}
+
+/** A place of a token. Throws INVALID_PARAMETER for a text that is none. */
+function laneOf(place: string): LanePlace {
+  const [, origin = '', word = ''] = /^(\S+) (\w*)$/.exec(place) ?? []
   const kind = deliveryKinds.find((known) => known === word) ?? null
   const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin
   if (!isOrigin || (kind ?? '') !== word) throw badPageToken()

@@ -14,37 +14,54 @@ export type DeadPlace = { endedUs: bigint; deliveryId: string }
 /** A push that was given up, with its place in the list. */
 export type DeadLetterRow = DeliveryRow & DeadPlace
 
-// Without a place there is no upper bound.
-const endedAt = `coalesce(timestamptz 'epoch' + $1::bigint * interval '1 microsecond', 'infinity')`
+/** An order of the list, with the bound of a page without a place. */
+type Order = 'newest' | 'oldest'
+const orders = {
+  newest: { direction: 'desc', behind: '<', bound: 'infinity' },
+  oldest: { direction: 'asc', behind: '>', bound: '-infinity' },
+} as const
 
 /** Each state is read by the partial index that holds it. */
-const inState = (state: DeadState) =>
-  `(select ${shownColumns}, (extract(epoch from ended_at) * 1000000)::bigint as "endedUs"
+const inState = (state: DeadState, order: Order) => {
+  const { direction, behind, bound } = orders[order]
+  const endedAt = `coalesce(timestamptz 'epoch' + $1::bigint * interval '1 microsecond', '${bound}')`
+  return `(select ${shownColumns}, (extract(epoch from ended_at) * 1000000)::bigint as "endedUs"
     from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
-    where state = '${state}' and (ended_at, d.delivery_id) < (${endedAt}, $2)
-    order by ended_at desc, d.delivery_id desc limit $3)`
-
-const listStatements: Record<DeadState, Sql> = {
-  exhausted: sql('dead_letter_list_exhausted', inState('exhausted')),
-  blocked: sql('dead_letter_list_blocked', inState('blocked')),
-  gone: sql('dead_letter_list_gone', inState('gone')),
+    where state = '${state}' and (ended_at, d.delivery_id) ${behind} (${endedAt}, $2)
+    order by ended_at ${direction}, d.delivery_id ${direction} limit $3)`
 }
 
-const listAllStatement = sql(
-  'dead_letter_list',
-  `select * from (${deadStates.map(inState).join(' union all ')}) dead
-   order by "endedUs" desc, "deliveryId" desc limit $3`,
-)
+const statementsOf = (order: Order): Record<DeadState | 'any', Sql> => {
+  const { direction } = orders[order]
+  const ofState = (state: DeadState) =>
+    sql(`dead_letter_list_${order}_${state}`, inState(state, order))
+  return {
+    exhausted: ofState('exhausted'),
+    blocked: ofState('blocked'),
+    gone: ofState('gone'),
+    any: sql(
+      `dead_letter_list_${order}`,
+      `select * from (${deadStates.map((state) => inState(state, order)).join(' union all ')}) dead
+       order by "endedUs" ${direction}, "deliveryId" ${direction} limit $3`,
+    ),
+  }
+}
 
-const lastUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+const listStatements = { newest: statementsOf('newest'), oldest: statementsOf('oldest') }
 
-/** Pushes that were given up, the last first, in one state or in any. */
+const outerIds = {
+  newest: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+  oldest: '00000000-0000-0000-0000-000000000000',
+}
+
+/** Pushes that were given up, the last or the first of them first, in one state or in any; `place`: behind this one. */
 export function listDeadLetters(
   db: Queryable,
   state: DeadState | undefined,
-  before: DeadPlace | undefined,
+  place: DeadPlace | undefined,
   limit: number,
+  order: Order = 'newest',
 ): Promise<DeadLetterRow[]> {
-  const statement = state === undefined ? listAllStatement : listStatements[state]
-  return db.rows(statement, [before?.endedUs ?? null, before?.deliveryId ?? lastUuid, limit])
+  const values = [place?.endedUs ?? null, place?.deliveryId ?? outerIds[order], limit]
+  return db.rows(listStatements[order][state ?? 'any'], values)
 }

@@ -1,6 +1,7 @@
 // Statements that show the lanes of receivers: limits, breakers and backlog. They change and lock nothing.
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { DeliveryKind } from '../domain/delivery.ts'
+import type { Breaker } from '../domain/lane.ts'
 
 /** A lane as it is shown. */
 export interface EndpointRow {
@@ -10,7 +11,7 @@ export interface EndpointRow {
   /** Null: the lane of an earlier release, for pushes of all kinds. */
   kind: DeliveryKind | null
   limitNow: number
-  breaker: 'closed' | 'open' | 'half_open'
+  breaker: Breaker
   breakerUntil: Date | null
   /** Counted up to a bound. */
   pending: number
@@ -83,4 +84,39 @@ export function listEndpoints(
   limit: number,
 ): Promise<EndpointRow[]> {
   return db.rows(listStatement, [projectId, after?.origin ?? '', after?.kind ?? '', limit])
+}
+
+/** The same among the lanes of all projects: by origin, project and kind. */
+export interface LanePlaceOfAll extends LanePlace {
+  projectId: string
+}
+
+/** A breaker that is not closed is named in the text: the few such lanes are found by the partial index that holds them. */
+const listAllOf = (name: string, condition: string) =>
+  sql(
+    `endpoint_list_all_${name}`,
+    `select ${shown} from endpoint as e
+     where (origin, project_id, coalesce(lane_kind, '')) > ($1, $2, $3) ${condition}
+     order by origin, project_id, coalesce(lane_kind, '')
+     limit $4`,
+  )
+
+const listAllStatements = {
+  any: listAllOf('any', ''),
+  closed: listAllOf('closed', "and breaker = 'closed'"),
+  open: listAllOf('open', "and breaker <> 'closed' and breaker = 'open'"),
+  half_open: listAllOf('half_open', "and breaker <> 'closed' and breaker = 'half_open'"),
+}
+
+const firstId = '00000000-0000-0000-0000-000000000000'
+
+/** The lanes of all projects in that order, those after `after`; in one state of the breaker or in any. */
+export function listAllEndpoints(
+  db: Queryable,
+  breaker: Breaker | undefined,
+  after: LanePlaceOfAll | undefined,
+  limit: number,
+): Promise<EndpointRow[]> {
+  const { origin = '', projectId = firstId, kind } = after ?? {}
+  return db.rows(listAllStatements[breaker ?? 'any'], [origin, projectId, kind ?? '', limit])
 }

@@ -51,6 +51,8 @@ export interface DeliveryFilter {
   subjectId?: string | undefined
   kind?: DeliveryKind | undefined
   state?: DeliveryState | undefined
+  /** First time of creation. */
+  startTime?: Date | undefined
   /** Only those older than this one. */
   before?: { createdAt: Date; deliveryId: string } | undefined
   limit: number
@@ -62,7 +64,7 @@ export const shownColumns = `d.delivery_id as "deliveryId", d.project_id as "pro
   d.created_at as "createdAt", round, event_id as "eventId", d.endpoint_id as "endpointId",
   occurred_at as "occurredAt", ended_at as "endedAt", octet_length(body) as "bodyBytes"`
 
-const page = `and ($2::text is null or kind = $2) and (d.created_at, d.delivery_id) < ($3, $4)
+const page = `and ($2::text is null or kind = $2) and d.created_at >= $6 and (d.created_at, d.delivery_id) < ($3, $4)
   order by d.created_at desc, d.delivery_id desc
   limit $5`
 
@@ -87,9 +89,10 @@ const listInStateStatements = Object.fromEntries(
 const listOfSubjectStatement = sql(
   'delivery_list_of_subject',
   `select ${shownColumns} from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
-   where d.project_id = $1 and subject_id = $6 and ($7::text is null or state = $7) ${page}`,
+   where d.project_id = $1 and subject_id = $7 and ($8::text is null or state = $8) ${page}`,
 )
 
+const noLowerBound = new Date(0)
 const farFuture = new Date('9999-12-31T00:00:00Z')
 const lastUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
@@ -101,6 +104,7 @@ export function listDeliveries(db: Queryable, filter: DeliveryFilter): Promise<D
     filter.before?.createdAt ?? farFuture,
     filter.before?.deliveryId ?? lastUuid,
     filter.limit,
+    filter.startTime ?? noLowerBound,
   ]
   const { subjectId, state } = filter
   if (subjectId !== undefined) {

@@ -14,7 +14,7 @@ import {
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import { microsOfTimestamp } from '#platform/rpc/timestamps.ts'
 import type { NewTransaction, Party } from '../domain/transaction.ts'
-import { listHistory, listProject } from '../operations/history.ts'
+import { listAllWaiting, listHistory, listProject } from '../operations/history.ts'
 import type { Institution } from '../operations/institution.ts'
 import { createTransaction, getTransaction } from '../operations/transactions.ts'
 import type { Token } from '../ports/sessions.ts'
@@ -36,7 +36,7 @@ const lists = {
  * SESSION_EXPIRED, the parties (PARTY_NOT_ALLOWED, ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, ACCOUNT_UNAVAILABLE,
  * SAME_PARTIES), amounts and fees (INVALID_PARAMETER, MISSING_PARAMETER), the quote (QUOTE_NOT_FOUND,
  * PARTY_NOT_ALLOWED, QUOTE_EXPIRED, QUOTE_ALREADY_USED, QUOTE_MISMATCH), LIMIT_EXCEEDED, INSUFFICIENT_FUNDS.
- * `getTransaction` refuses with TRANSACTION_NOT_FOUND, `listTransactions` a bad window, and both lists a bad page
+ * `getTransaction` refuses with TRANSACTION_NOT_FOUND, `listTransactions` a bad window, and all lists a bad page
  * token, with INVALID_PARAMETER. The first two reject with SERVICE_UNAVAILABLE while it is undecided whether there is a
  * transaction.
  */
@@ -75,6 +75,10 @@ export function institutionService(
       const { pageSize, pageToken } = request
       const place = { projectId, pageSize, pageToken }
       const page = await listProject(institution, lists[request.status], place)
+      return { ...page, transactions: page.transactions.map(transactionMessage) }
+    },
+    async listWaitingTransactions(request) {
+      const page = await listAllWaiting(institution, request)
       return { ...page, transactions: page.transactions.map(transactionMessage) }
     },
   }

@@ -1,4 +1,4 @@
-// Lists transactions page by page: of a number within a window, and of a project.
+// Lists transactions page by page: of a number within a window, of a project, and those of all that wait.
 import { invalid } from '#core/errors/errors.ts'
 import { idIn, pageOf, pageSizeOf, timePlaceIn, tokenOf } from '#core/paging.ts'
 import { microsOf } from '#core/text/time.ts'
@@ -6,7 +6,7 @@ import { withProject } from '#platform/rpc/client/client.ts'
 import type { Shown } from '../api/messages.ts'
 import type { Transaction } from '../domain/transaction.ts'
 import { institutionsOf, listTransactions, readClock } from '../store/history-store.ts'
-import { listOfProject, type TransactionList } from '../store/project-list-store.ts'
+import { listOfProject, listWaiting, type TransactionList } from '../store/project-list-store.ts'
 import type { Institution } from './institution.ts'
 
 /** What to list. */
@@ -64,6 +64,26 @@ export async function listProject(
   const afterId = idIn(pageToken)
   const rows = await listOfProject(db, list, { projectId, afterId, limit: size + 1 })
   const page = pageOf(rows, size, ({ movementId }) => tokenOf(movementId))
+  return { transactions: shownOf(page.rows), nextPageToken: page.nextPageToken }
+}
+
+/** How to list what waits: what is younger than `minAgeS` seconds is not on the list; zero means ten minutes. */
+export type WaitingListing = { minAgeS: number; pageSize: number; pageToken: string }
+
+const usualMinAgeS = 600
+
+/** A page of the transactions of all projects that wait for the back end, oldest first. */
+export async function listAllWaiting(
+  { db }: Institution,
+  { minAgeS, pageSize, pageToken }: WaitingListing,
+): Promise<{ transactions: Shown[]; nextPageToken: string }> {
+  const size = pageSizeOf(pageSize)
+  const place = timePlaceIn(pageToken)
+  const after = place && { createTime: place.time, movementId: place.id }
+  const rows = await listWaiting(db, minAgeS || usualMinAgeS, after, size + 1)
+  const page = pageOf(rows, size, (last) =>
+    tokenOf(last.createTime?.getTime() ?? 0, last.movementId),
+  )
   return { transactions: shownOf(page.rows), nextPageToken: page.nextPageToken }
 }
 

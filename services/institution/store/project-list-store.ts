@@ -1,4 +1,4 @@
-// Lists the transactions of a project at all institutions. Locks nothing.
+// Lists the transactions of a project at all institutions, and those of all projects that wait. Locks nothing.
 import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import type { ShownState, Transaction } from '../domain/transaction.ts'
 import { columnNames, columns, type Row, readRow } from './row.ts'
@@ -34,5 +34,30 @@ export async function listOfProject(
   { projectId, afterId, limit }: { projectId: string; afterId: string | undefined; limit: number },
 ): Promise<Transaction[]> {
   const rows = await db.rows<Row>(listStatements[list], [projectId, afterId ?? null, limit])
+  return rows.map(readRow)
+}
+
+const waitingStatement = sql(
+  'transaction_list_waiting',
+  `select ${columns} from transaction
+   where state = 'pending' and (create_time, movement_id) > ($1, $2)
+     and create_time <= business_now() - $3::integer * interval '1 second'
+   order by create_time, movement_id limit $4`,
+)
+
+/** A place in the order by age. */
+export type WaitingPlace = { createTime: Date; movementId: string }
+
+const firstPlace = { createTime: new Date(0), movementId: '00000000-0000-0000-0000-000000000000' }
+
+/** Transactions of all projects that have been pending for `minAgeS` seconds, oldest first; `after`: behind this one. */
+export async function listWaiting(
+  db: Queryable,
+  minAgeS: number,
+  after: WaitingPlace | undefined,
+  limit: number,
+): Promise<Transaction[]> {
+  const { createTime, movementId } = after ?? firstPlace
+  const rows = await db.rows<Row>(waitingStatement, [createTime, movementId, minAgeS, limit])
   return rows.map(readRow)
 }

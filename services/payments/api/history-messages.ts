@@ -1,6 +1,7 @@
 // Maps lists, histories and counts of payments to the messages of payweave.payments.v1.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
+import { missing } from '#core/errors/errors.ts'
 import { numberOf, paymentStates, refusalReasons, wordOf } from '#core/payment/words.ts'
 import type {
   GetPaymentSummaryResponseSchema,
@@ -15,7 +16,7 @@ import type { PaymentSummary } from '../store/list-store.ts'
 import type { PaymentCount, PaymentCounts } from '../store/summary-store.ts'
 import { timestampOf } from './messages.ts'
 
-/** What a request wants listed of a project; empty filters take any. */
+/** What a request wants listed of a project; empty filters take any. Throws MISSING_PARAMETER for an amount without its currency. */
 export function listingOf(request: ListPaymentsRequest, projectId: string): PaymentListing {
   return {
     projectId,
@@ -23,11 +24,19 @@ export function listingOf(request: ListPaymentsRequest, projectId: string): Paym
     transactionId: request.transactionId || undefined,
     mobileNumberE164: request.mobileNumberE164 || undefined,
     state: wordOf(paymentStates, request.state),
+    amount: amountOf(request),
     startTime: timeOf(request.startTime),
     endTime: timeOf(request.endTime),
     pageSize: request.pageSize,
     pageToken: request.pageToken,
   }
+}
+
+/** The amount to find. Throws MISSING_PARAMETER for one without its currency. */
+function amountOf({ amountMinor, currency }: ListPaymentsRequest): PaymentListing['amount'] {
+  if (amountMinor === 0n) return undefined
+  if (currency === '') throw missing('currency')
+  return { minor: amountMinor, currency }
 }
 
 function timeOf(time: Timestamp | undefined): Date | undefined {

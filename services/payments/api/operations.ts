@@ -1,7 +1,7 @@
 // Maps payweave.payments.v1.PaymentOperationsService to the store and back.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import { pageOf, pageSizeOf } from '#core/paging.ts'
+import { pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
 import {
   CallKind,
   type PaymentOperationsService,
@@ -12,6 +12,7 @@ import { auditName, currentContext } from '#platform/rpc/context.ts'
 import type { Task } from '../domain/transition.ts'
 import {
   listFailingCalls,
+  listProcessing,
   listWaitingRefunds,
   retryCall,
   settleRefund,
@@ -20,6 +21,7 @@ import { timestampOf } from './messages.ts'
 
 const usualMinAttempts = 3
 const maxCalls = 200
+const usualMinAgeS = 600
 
 const kinds: Record<Task['kind'], CallKind> = {
   announce: CallKind.ANNOUNCE,
@@ -30,7 +32,7 @@ const kinds: Record<Task['kind'], CallKind> = {
 
 /**
  * The handlers of PaymentOperationsService. `settleRefund` refuses a refund that has not failed, and `retryCall` a call
- * that is not open, with CHARGE_NOT_FOUND. All reject as a Queryable does.
+ * that is not open, with CHARGE_NOT_FOUND, `listProcessingAttempts` a bad page token with INVALID_PARAMETER. All reject as a Queryable does.
  */
 export function paymentOperationsService(
   db: Queryable,
@@ -69,6 +71,27 @@ export function paymentOperationsService(
           createTime: timestampOf(createTime),
           nextTime: timestampOf(nextTime),
         })),
+      }
+    },
+    async listProcessingAttempts({ minAgeS, pageSize, pageToken }) {
+      const size = pageSizeOf(pageSize)
+      const place = placeIn(pageToken)
+      const after = place && { createdUs: place.at, payerId: place.id }
+      const found = await listProcessing(db, minAgeS || usualMinAgeS, after, size + 1)
+      const { rows, nextPageToken } = pageOf(found, size, ({ createdUs, payerId }) =>
+        tokenOf(createdUs, payerId),
+      )
+      return {
+        attempts: rows.map((one) => ({
+          attemptId: one.attemptId,
+          payerId: one.payerId,
+          projectId: one.projectId,
+          paymentId: one.paymentId,
+          createTime: timestampOf(one.createTime),
+          enquiryCount: one.enquiries,
+          nextEnquiryTime: timestampOf(one.nextEnquiryTime),
+        })),
+        nextPageToken,
       }
     },
     async retryCall({ subjectId, kind: wanted }) {

@@ -32,7 +32,7 @@ const maxOpen = 10_000
  * The handlers of PaymentsService. All reject as `projectOf` and a Queryable do. `createPayment` refuses bad content
  * with INVALID_PARAMETER, MISSING_PARAMETER, UNSUPPORTED_CHANNEL_METHOD or AMOUNT_MISMATCH, an id that was used with
  * other content with DUPLICATE_TRANSACTION_ID, and an unknown merchant with PW_INVALID_API_KEY. `listPayments` refuses a
- * bad page token with INVALID_PARAMETER. The others refuse an unknown payment with PAYMENT_NOT_FOUND; `cancelPayment`
+ * bad page token with INVALID_PARAMETER and an amount without its currency with MISSING_PARAMETER. The others refuse an unknown payment with PAYMENT_NOT_FOUND; `cancelPayment`
  * also with PAYMENT_NOT_CANCELLABLE, `refundPayment` with PAYMENT_NOT_REFUNDABLE.
  */
 export function paymentsService(payments: PaymentContext): ServiceImpl<typeof PaymentsService> {

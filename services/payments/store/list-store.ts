@@ -9,6 +9,7 @@ export type PaymentFilter = {
   transactionId: string | undefined
   mobileNumberE164: string | undefined
   state: PaymentState | undefined
+  amount: { minor: bigint; currency: string } | undefined
   /** First time of creation. */
   startTime: Date | undefined
   /** Where the page begins: only payments before this place are on it. */
@@ -80,7 +81,8 @@ const listOfPayerStatement = sql(
   'payment_list_of_payer',
   `${shown} from (${payersOfNumber} limit ${maxScanned}) found
    join payment p on p.project_id = $1 and p.payment_id = found.payment_id ${paid}
-   where p.merchant_id = $8 and ($7::payment_state is null or p.state = $7) and not exists (
+   where p.merchant_id = $8 and ($7::payment_state is null or p.state = $7)
+   and ($9::bigint is null or p.amount_minor = $9 and p.currency = $10) and not exists (
      select 1 from payer earlier
      where earlier.payment_id = found.payment_id and earlier.position < found.position
        and earlier.mobile_number_e164 = $2
@@ -101,7 +103,14 @@ const listOfTransactionStatement = pageOf(
      and ($7::payment_state is null or found.state = $7) and ${inWindow('found')}
      and ($9::text is null or exists (
        select 1 from payer r where r.payment_id = found.payment_id and r.mobile_number_e164 = $9
-     ))`,
+     )) and ($10::bigint is null or found.amount_minor = $10 and found.currency = $11)`,
+)
+
+const listOfAmountStatement = pageOf(
+  'payment_list_of_amount',
+  `select found.create_time, found.payment_id from payment found
+   where found.merchant_id = $2 and found.amount_minor = $8 and found.currency = $9
+     and ($7::payment_state is null or found.state = $7) and ${inWindow('found')}`,
 )
 
 const noLowerBound = new Date(0)
@@ -120,6 +129,7 @@ export async function listPayments(
     ? await db.rows<PaymentSummary>(listOfPayerStatement, [
         ...valuesOf(filter, mobileNumberE164),
         filter.merchantId,
+        ...amountValues(filter),
       ])
     : await listByKey(db, filter)
   if (found.length > limit) return { payments: found.slice(0, limit), next: found[limit - 1] }
@@ -131,8 +141,17 @@ export async function listPayments(
 function listByKey(db: Queryable, filter: PaymentFilter): Promise<PaymentSummary[]> {
   const { merchantId, transactionId, mobileNumberE164 } = filter
   const values = valuesOf(filter, merchantId)
-  if (transactionId === undefined) return db.rows(listStatement, values)
-  return db.rows(listOfTransactionStatement, [...values, transactionId, mobileNumberE164 ?? null])
+  const amount = amountValues(filter)
+  if (transactionId !== undefined) {
+    const named = [...values, transactionId, mobileNumberE164 ?? null]
+    return db.rows(listOfTransactionStatement, [...named, ...amount])
+  }
+  if (filter.amount === undefined) return db.rows(listStatement, values)
+  return db.rows(listOfAmountStatement, [...values, ...amount])
+}
+
+function amountValues({ amount }: PaymentFilter) {
+  return [amount?.minor ?? null, amount?.currency ?? null]
 }
 
 /** The parameters of all lists; `second` is the merchant or the number, by the index that the list reads. */

@@ -1,4 +1,4 @@
-// Statements on what waits for a person: refunds without a good end, and calls that fail.
+// Statements on what waits for a person: refunds without a good end, calls that fail, and attempts without an outcome.
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Task } from '../domain/transition.ts'
 
@@ -113,4 +113,42 @@ export async function retryCall(
   kind: Task['kind'],
 ): Promise<boolean> {
   return (await db.run(retryStatement, [subjectId, kind])) > 0
+}
+
+/** An attempt of a payer that has no outcome, with its place in the order of age: microseconds since 1970. */
+export type ProcessingAttempt = {
+  attemptId: string
+  payerId: string
+  projectId: string
+  paymentId: string
+  enquiries: number
+  createTime: Date
+  nextEnquiryTime: Date
+  createdUs: bigint
+}
+
+const processingStatement = sql(
+  'attempt_list_processing',
+  `select attempt_id as "attemptId", payer_id as "payerId", project_id as "projectId",
+     payment_id as "paymentId", enquiries, create_time as "createTime",
+     next_enquiry_time as "nextEnquiryTime",
+     (extract(epoch from create_time) * 1000000)::bigint as "createdUs"
+   from attempt
+   where next_enquiry_time is not null and (create_time, payer_id)
+       > (timestamptz 'epoch' + $1::bigint * interval '1 microsecond', $2)
+     and create_time <= business_now() - $3::integer * interval '1 second'
+   order by create_time, payer_id limit $4`,
+)
+
+const firstId = '00000000-0000-0000-0000-000000000000'
+
+/** Attempts without an outcome after `minAgeS` seconds, oldest first; `after`: behind this one. Locks nothing. */
+export function listProcessing(
+  db: Queryable,
+  minAgeS: number,
+  after: { createdUs: bigint; payerId: string } | undefined,
+  limit: number,
+): Promise<ProcessingAttempt[]> {
+  const { createdUs = 0n, payerId = firstId } = after ?? {}
+  return db.rows(processingStatement, [createdUs, payerId, minAgeS, limit])
 }

@@ -37,6 +37,14 @@ const transactionStatuses = {
   cancelled: QuoteTransactionStatus.CANCELLED,
 } as const satisfies Record<TransactionStatus, QuoteTransactionStatus>
 
+/** The word of a state; undefined for UNSPECIFIED. Throws INVALID_PARAMETER for an unknown one. */
+export function statusWord(status: StatusNumber): QuoteStatus | undefined {
+  if (status === StatusNumber.UNSPECIFIED) return undefined
+  const word = (Object.keys(statuses) as QuoteStatus[]).find((one) => statuses[one] === status)
+  if (word === undefined) throw invalid('status', 'has an unknown value')
+  return word
+}
+
 /** A quote as a message, amounts in minor units. */
 export function quoteMessage(quote: Quote): MessageInitShape<typeof QuoteSchema> {
   const { requested, quoted, rate, use } = quote

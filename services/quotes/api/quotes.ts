@@ -12,16 +12,17 @@ import {
   confirm,
   createQuote,
   getQuote,
+  listAllHeld,
   listProject,
   type Quotes,
   release,
   reserve,
   updateStatus,
 } from '../operations/quotes.ts'
-import { amountOf, kindOf, quoteMessage, transactionStatusOf } from './messages.ts'
+import { amountOf, kindOf, quoteMessage, statusWord, transactionStatusOf } from './messages.ts'
 
 /**
- * The handlers of QuotesService. All but `getRate` reject as `projectOf` does, and all refuse bad fields with
+ * The handlers of QuotesService. All but `getRate` and `listHeldQuotes` reject as `projectOf` does, and all refuse bad fields with
  * INVALID_PARAMETER or MISSING_PARAMETER.
  *
  * `createQuote`: SESSION_INVALID, SESSION_EXPIRED, ACCOUNT_UNAVAILABLE, AMBIGUOUS_MATCH, CURRENCY_NOT_SUPPORTED,
@@ -48,10 +49,26 @@ export function quotesService(quotes: Quotes): ServiceImpl<typeof QuotesService>
         quote: quoteMessage(await getQuote(quotes, { projectId, quoteId, institutionName })),
       }
     },
-    async listQuotes({ projectId, pageSize, pageToken }, context) {
-      const place = { projectId: projectOf(context, projectId), pageSize, pageToken }
-      const page = await listProject(quotes, place)
+    async listQuotes({ projectId, quoteId, status, pageSize, pageToken }, context) {
+      const page = await listProject(quotes, {
+        projectId: projectOf(context, projectId),
+        quoteId: quoteId === '' ? undefined : quoteId.toLowerCase(),
+        status: statusWord(status),
+        pageSize,
+        pageToken,
+      })
       return { ...page, quotes: page.quotes.map(quoteMessage) }
+    },
+    async listHeldQuotes(request) {
+      const page = await listAllHeld(quotes, request)
+      return {
+        ...page,
+        quotes: page.quotes.map(({ quote, reserveTime }) => ({
+          quote: quoteMessage(quote),
+          movementId: quote.movementId ?? '',
+          reserveTime: timestampFromDate(reserveTime),
+        })),
+      }
     },
     async reserveQuote(request, context) {
       const { quoteId, institutionId } = request

@@ -3,7 +3,7 @@ import { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
 import { convertUp } from '#core/money/exchange.ts'
 import { parseDecimal } from '#core/money/money.ts'
-import { idIn, pageOf, pageSizeOf, tokenOf } from '#core/paging.ts'
+import { idIn, pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
 import type { Database } from '#platform/db/db.ts'
 import {
   type Amount,
@@ -12,6 +12,8 @@ import {
   type NewQuote,
   priceQuote,
   type Quote,
+  type QuoteStatus,
+  statusOf,
   type TransactionStatus,
   type Use,
   whyNotReserved,
@@ -22,6 +24,9 @@ import type { FindRate } from '../ports/rates.ts'
 import {
   type Claim,
   confirmQuote,
+  findQuote,
+  type HeldQuote,
+  listHeld,
   listQuotes,
   readForMovement,
   readQuote,
@@ -112,15 +117,45 @@ export async function getQuote(
   return quote
 }
 
+/** Which quotes of a project to list; undefined takes any. */
+export type QuoteListing = {
+  projectId: string
+  quoteId: string | undefined
+  status: QuoteStatus | undefined
+  pageSize: number
+  pageToken: string
+}
+
 /** A page of a project's quotes, newest first. INVALID_PARAMETER for a page token that is not ours. */
 export async function listProject(
   { db }: Quotes,
-  { projectId, pageSize, pageToken }: { projectId: string; pageSize: number; pageToken: string },
+  { projectId, quoteId, status, pageSize, pageToken }: QuoteListing,
 ): Promise<{ quotes: Quote[]; nextPageToken: string }> {
+  const afterId = idIn(pageToken)
+  if (quoteId !== undefined) {
+    const quote = await findQuote(db, projectId, quoteId)
+    const isWanted = quote !== undefined && (status ?? statusOf(quote)) === statusOf(quote)
+    return { quotes: isWanted ? [quote] : [], nextPageToken: '' }
+  }
   const size = pageSizeOf(pageSize)
-  const found = await listQuotes(db, { projectId, afterId: idIn(pageToken), limit: size + 1 })
+  const found = await listQuotes(db, { projectId, status, afterId, limit: size + 1 })
   const { rows: quotes, nextPageToken } = pageOf(found, size, ({ quoteId }) => tokenOf(quoteId))
   return { quotes, nextPageToken }
+}
+
+const usualMinAgeS = 600
+
+/** A page of the quotes of all projects that are held, the longest first. INVALID_PARAMETER for a page token that is not ours. */
+export async function listAllHeld(
+  { db }: Quotes,
+  { minAgeS, pageSize, pageToken }: { minAgeS: number; pageSize: number; pageToken: string },
+): Promise<{ quotes: HeldQuote[]; nextPageToken: string }> {
+  const size = pageSizeOf(pageSize)
+  const place = placeIn(pageToken)
+  const after = place && { reservedUs: place.at, quoteId: place.id }
+  const found = await listHeld(db, minAgeS || usualMinAgeS, after, size + 1)
+  const page = pageOf(found, size, ({ reservedUs, quote }) => tokenOf(reservedUs, quote.quoteId))
+  return { quotes: page.rows, nextPageToken: page.nextPageToken }
 }
 
 /** Which quote a movement wants. */

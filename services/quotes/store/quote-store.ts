@@ -7,6 +7,7 @@ import {
   type Quote,
   type QuoteKind,
   type QuoteState,
+  type QuoteStatus,
   type TransactionStatus,
   type Use,
 } from '../domain/quote.ts'
@@ -113,19 +114,100 @@ export async function readQuote(
   return decode(await db.row<Row>(byName, [key.projectId, key.quoteId, key.institutionName]))
 }
 
-const ofProject = sql(
-  'quote_list',
-  `select ${columns} from quote where project_id = $1 and ($2::uuid is null or quote_id < $2)
-   order by quote_id desc limit $3`,
-)
+const inList = (condition: string) =>
+  `(select ${columns} from quote
+    where project_id = $1 and ($2::uuid is null or quote_id < $2) ${condition}
+    order by quote_id desc limit $3)`
 
-/** Quotes of a project, newest first, since ids grow with time; `afterId`: behind this one. Locks nothing. */
+const expired = `(expire_time <= business_now() or cardinality(given_back) >= ${maxGivenBack})`
+
+/** Each state is read by the index that holds it; open quotes that have not expired are few, and found by their expiry. */
+const listStatements = {
+  any: sql('quote_list', inList('')),
+  used: sql('quote_list_used', inList("and state = 'used'")),
+  expired: sql('quote_list_expired', inList(`and state = 'open' and ${expired}`)),
+  active: sql(
+    'quote_list_active',
+    `select * from (
+       ${inList("and state = 'reserved'")}
+       union all
+       ${inList(`and state = 'open' and expire_time > business_now() and not ${expired}`)}
+     ) as active
+     order by quote_id desc limit $3`,
+  ),
+}
+
+/** Which quotes of a project to list. */
+export type QuoteList = {
+  projectId: string
+  /** Undefined: in any state. */
+  status: QuoteStatus | undefined
+  /** Behind this one. */
+  afterId: string | undefined
+  limit: number
+}
+
+/** Quotes of a project, newest first, since ids grow with time. Locks nothing. */
 export async function listQuotes(
   db: Queryable,
-  { projectId, afterId, limit }: { projectId: string; afterId: string | undefined; limit: number },
+  { projectId, status, afterId, limit }: QuoteList,
 ): Promise<Quote[]> {
-  const rows = await db.rows<Row>(ofProject, [projectId, afterId ?? null, limit])
+  const rows = await db.rows<Row>(listStatements[status ?? 'any'], [
+    projectId,
+    afterId ?? null,
+    limit,
+  ])
   return rows.map(decode).filter((quote) => quote !== undefined)
+}
+
+const byId = sql(
+  'quote_by_id',
+  `select ${columns} from quote where project_id = $1 and quote_id = $2`,
+)
+
+/** Reads a quote of a project, of whatever institution. Locks nothing. */
+export async function findQuote(
+  db: Queryable,
+  projectId: string,
+  quoteId: string,
+): Promise<Quote | undefined> {
+  return decode(await db.row<Row>(byId, [projectId, quoteId]))
+}
+
+const heldStatement = sql(
+  'quote_list_held',
+  `select ${columns}, reserve_time, (extract(epoch from reserve_time) * 1000000)::bigint as reserved_us
+   from quote
+   where state = 'reserved' and (reserve_time, quote_id)
+       > (timestamptz 'epoch' + $1::bigint * interval '1 microsecond', $2)
+     and reserve_time <= business_now() - $3::integer * interval '1 second'
+   order by reserve_time, quote_id limit $4`,
+)
+
+/** A quote that a movement has reserved, with its place in the order of their times, in microseconds since 1970. */
+export type HeldQuote = { quote: Quote; reserveTime: Date; reservedUs: bigint }
+
+const firstId = '00000000-0000-0000-0000-000000000000'
+
+/** Quotes of all projects that were reserved `minAgeS` seconds ago, the longest held first; `after`: behind this one. */
+export async function listHeld(
+  db: Queryable,
+  minAgeS: number,
+  after: { reservedUs: bigint; quoteId: string } | undefined,
+  limit: number,
+): Promise<HeldQuote[]> {
+  const { reservedUs = 0n, quoteId = firstId } = after ?? {}
+  const rows = await db.rows<Row & { reserve_time: Date; reserved_us: bigint }>(heldStatement, [
+    reservedUs,
+    quoteId,
+    minAgeS,
+    limit,
+  ])
+  return rows.flatMap((row) => {
+    const quote = decode(row)
+    const { reserve_time: reserveTime, reserved_us } = row
+    return quote === undefined ? [] : [{ quote, reserveTime, reservedUs: reserved_us }]
+  })
 }
 
 /** A quote and the movement that something is done for. */

@@ -67,6 +67,18 @@ it('pushes that were given up are listed over all projects, the last first, page
   ])
 })
 
+it('pushes that were given up are listed with the oldest first where that is asked for', async () => {
+  const all = ['exhausted', 'theirs', 'gone', 'blocked']
+  expect(await listAll({ oldestFirst: true })).toEqual(all)
+  expect(await listAll({ oldestFirst: true, pageSize: 3 })).toEqual(all)
+  const state = DeliveryState.EXHAUSTED
+  expect(await listAll({ oldestFirst: true, state })).toEqual(['exhausted', 'theirs'])
+  const plan = await harness.explained((db) =>
+    listDeadLetters(db, undefined, undefined, 50, 'oldest'),
+  )
+  expect(plan).not.toContain('Seq Scan')
+})
+
 it('pushes that were given up are listed by their state, and no others', async () => {
   expect(await listAll({ state: DeliveryState.EXHAUSTED })).toEqual(['theirs', 'exhausted'])
   expect(await listAll({ state: DeliveryState.GONE })).toEqual(['gone'])

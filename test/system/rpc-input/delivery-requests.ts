@@ -10,7 +10,7 @@ import {
   DeliveryService,
   DeliveryState,
 } from '#gen/payweave/delivery/v1/delivery_pb.js'
-import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
+import { BreakerState, EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
@@ -25,7 +25,16 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
   return {
     ...requestsFor(DeliveryService, {
       listDeliveries: [
-        { projectId, subjectId: 'a', kind: NOTIFY, state: EXHAUSTED, pageSize: 10, pageToken },
+        {
+          projectId,
+          subjectId: 'a',
+          kind: NOTIFY,
+          state: EXHAUSTED,
+          pageSize: 10,
+          pageToken,
+          startTime: timestampFromDate(new Date('2026-01-01')),
+          endTime: inAnHour(),
+        },
       ],
       getDelivery: [delivered],
       replayDelivery: [{ ...delivered, requestId: randomUUID() }],
@@ -110,6 +119,7 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
       listDeadLetters: [
         {
           state: DeliveryState.GONE,
+          oldestFirst: true,
           pageSize: 10,
           pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
         },
@@ -122,6 +132,13 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
           projectId,
           pageSize: 10,
           pageToken: Buffer.from('https://shop.example notify').toString('base64url'),
+        },
+      ],
+      listAllEndpoints: [
+        {
+          breaker: BreakerState.OPEN,
+          pageSize: 10,
+          pageToken: Buffer.from(`${projectId} https://shop.example notify`).toString('base64url'),
         },
       ],
     }),

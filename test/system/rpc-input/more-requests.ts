@@ -35,6 +35,7 @@ import { RouteKind, RoutingService } from '#gen/payweave/payments/v1/routes_pb.j
 import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import {
   QuoteKind,
+  QuoteStatus,
   QuotesService,
   QuoteTransactionStatus,
 } from '#gen/payweave/quotes/v1/quotes_pb.js'
@@ -92,6 +93,8 @@ function payments({ projectId, merchantId }: Facts): Requests {
           merchantId,
           transactionId: 'order-1',
           mobileNumberE164: mobileNumber,
+          amountMinor: 1_000n,
+          currency: 'USD',
           state: PaymentState.PAID,
           ...window,
           pageSize: 10,
@@ -134,6 +137,13 @@ function payments({ projectId, merchantId }: Facts): Requests {
       ],
       settleRefund: [{ refundId: randomUUID(), note: 'Paid by bank transfer' }],
       listFailingCalls: [{ minAttempts: 5 }],
+      listProcessingAttempts: [
+        {
+          minAgeS: 60,
+          pageSize: 10,
+          pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
+        },
+      ],
       retryCall: [{ subjectId: randomUUID(), kind: CallKind.REFUND }],
     }),
     ...requestsFor(RoutingService, {
@@ -187,6 +197,13 @@ function institution({ projectId, sessionToken }: Facts): Requests {
       listProjectTransactions: [
         { projectId, status: TransactionStatus.FAILED, pageSize: 10, pageToken: idToken },
       ],
+      listWaitingTransactions: [
+        {
+          minAgeS: 60,
+          pageSize: 10,
+          pageToken: Buffer.from(`1700000000000 ${randomUUID()}`).toString('base64url'),
+        },
+      ],
       listTransactions: [
         {
           projectId,
@@ -221,7 +238,20 @@ function quotes({ projectId, institutionId, sessionToken }: Facts): Requests {
       },
     ],
     listQuotes: [
-      { projectId, pageSize: 10, pageToken: Buffer.from(randomUUID()).toString('base64url') },
+      {
+        projectId,
+        quoteId: randomUUID(),
+        status: QuoteStatus.USED,
+        pageSize: 10,
+        pageToken: Buffer.from(randomUUID()).toString('base64url'),
+      },
+    ],
+    listHeldQuotes: [
+      {
+        minAgeS: 60,
+        pageSize: 10,
+        pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
+      },
     ],
     getQuote: [{ projectId, institutionName: 'Demo Wallet', quoteId: randomUUID() }],
     reserveQuote: [{ ...claim, institutionId, debit: money, credit: money }],

@@ -39,6 +39,13 @@ export declare type ListDeadLettersRequest = Message<"payweave.delivery.v1.ListD
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * Lists the first given up first. A page token is one of the same order.
+   *
+   * @generated from field: bool oldest_first = 4;
+   */
+  oldestFirst: boolean;
 };
 
 /**
@@ -54,7 +61,7 @@ export declare const ListDeadLettersRequestSchema: GenMessage<ListDeadLettersReq
  */
 export declare type ListDeadLettersResponse = Message<"payweave.delivery.v1.ListDeadLettersResponse"> & {
   /**
-   * The pushes, the last given up first, without attempts.
+   * The pushes, the last given up first unless the request says otherwise, without attempts.
    *
    * @generated from field: repeated payweave.delivery.v1.Delivery deliveries = 1;
    */

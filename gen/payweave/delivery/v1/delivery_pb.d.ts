@@ -297,6 +297,20 @@ export declare type ListDeliveriesRequest = Message<"payweave.delivery.v1.ListDe
    * @generated from field: string page_token = 6;
    */
   pageToken: string;
+
+  /**
+   * First time of creation. Unset: no lower bound.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 7;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * The time after the last time of creation. Unset: no upper bound.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 8;
+   */
+  endTime?: Timestamp | undefined;
 };
 
 /**

@@ -214,6 +214,67 @@ export declare type ListEndpointsResponse = Message<"payweave.delivery.v1.ListEn
 export declare const ListEndpointsResponseSchema: GenMessage<ListEndpointsResponse>;
 
 /**
+ * Lists lanes of all projects.
+ *
+ * @generated from message payweave.delivery.v1.ListAllEndpointsRequest
+ */
+export declare type ListAllEndpointsRequest = Message<"payweave.delivery.v1.ListAllEndpointsRequest"> & {
+  /**
+   * Lists those in this state of the breaker only. UNSPECIFIED: all states.
+   *
+   * @generated from field: payweave.delivery.v1.BreakerState breaker = 1;
+   */
+  breaker: BreakerState;
+
+  /**
+   * Page size, 1 to 200. Zero means 50.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.ListAllEndpointsRequest.
+ * Use `create(ListAllEndpointsRequestSchema)` to create a new message.
+ */
+export declare const ListAllEndpointsRequestSchema: GenMessage<ListAllEndpointsRequest>;
+
+/**
+ * Response to ListAllEndpointsRequest.
+ *
+ * @generated from message payweave.delivery.v1.ListAllEndpointsResponse
+ */
+export declare type ListAllEndpointsResponse = Message<"payweave.delivery.v1.ListAllEndpointsResponse"> & {
+  /**
+   * The lanes, by origin, project and kind.
+   *
+   * @generated from field: repeated payweave.delivery.v1.Endpoint endpoints = 1;
+   */
+  endpoints: Endpoint[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.ListAllEndpointsResponse.
+ * Use `create(ListAllEndpointsResponseSchema)` to create a new message.
+ */
+export declare const ListAllEndpointsResponseSchema: GenMessage<ListAllEndpointsResponse>;
+
+/**
  * State of a lane's circuit breaker.
  *
  * @generated from enum payweave.delivery.v1.BreakerState
@@ -254,7 +315,7 @@ export enum BreakerState {
 export declare const BreakerStateSchema: GenEnum<BreakerState>;
 
 /**
- * Shows the lanes of a project.
+ * Shows lanes of receivers.
  *
  * @generated from service payweave.delivery.v1.EndpointService
  */
@@ -278,6 +339,16 @@ export declare const EndpointService: GenService<{
     methodKind: "unary";
     input: typeof ListEndpointsRequestSchema;
     output: typeof ListEndpointsResponseSchema;
+  },
+  /**
+   * Lists the lanes of all projects, for people of the staff. INVALID_ARGUMENT for an unknown state or token.
+   *
+   * @generated from rpc payweave.delivery.v1.EndpointService.ListAllEndpoints
+   */
+  listAllEndpoints: {
+    methodKind: "unary";
+    input: typeof ListAllEndpointsRequestSchema;
+    output: typeof ListAllEndpointsResponseSchema;
   },
 }>;
 

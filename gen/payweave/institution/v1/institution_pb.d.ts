@@ -677,6 +677,67 @@ export declare type ListProjectTransactionsResponse = Message<"payweave.institut
 export declare const ListProjectTransactionsResponseSchema: GenMessage<ListProjectTransactionsResponse>;
 
 /**
+ * Lists transactions of all projects that wait for the decision of the back end.
+ *
+ * @generated from message payweave.institution.v1.ListWaitingTransactionsRequest
+ */
+export declare type ListWaitingTransactionsRequest = Message<"payweave.institution.v1.ListWaitingTransactionsRequest"> & {
+  /**
+   * Seconds for which a transaction in the list has waited at least, 1 to 2,592,000. Zero means 600.
+   *
+   * @generated from field: uint32 min_age_s = 1;
+   */
+  minAgeS: number;
+
+  /**
+   * Page size, 1 to 200; 0 means 50.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payweave.institution.v1.ListWaitingTransactionsRequest.
+ * Use `create(ListWaitingTransactionsRequestSchema)` to create a new message.
+ */
+export declare const ListWaitingTransactionsRequestSchema: GenMessage<ListWaitingTransactionsRequest>;
+
+/**
+ * Response to ListWaitingTransactionsRequest.
+ *
+ * @generated from message payweave.institution.v1.ListWaitingTransactionsResponse
+ */
+export declare type ListWaitingTransactionsResponse = Message<"payweave.institution.v1.ListWaitingTransactionsResponse"> & {
+  /**
+   * The transactions, oldest first.
+   *
+   * @generated from field: repeated payweave.institution.v1.Transaction transactions = 1;
+   */
+  transactions: Transaction[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payweave.institution.v1.ListWaitingTransactionsResponse.
+ * Use `create(ListWaitingTransactionsResponseSchema)` to create a new message.
+ */
+export declare const ListWaitingTransactionsResponseSchema: GenMessage<ListWaitingTransactionsResponse>;
+
+/**
  * Type of a transaction: `transaction_type` of the JSON contract.
  *
  * @generated from enum payweave.institution.v1.TransactionType
@@ -825,6 +886,17 @@ export declare const InstitutionService: GenService<{
     methodKind: "unary";
     input: typeof ListProjectTransactionsRequestSchema;
     output: typeof ListProjectTransactionsResponseSchema;
+  },
+  /**
+   * Lists transactions that have waited for too long, over all projects, for people of the staff. INVALID_ARGUMENT for an
+   * invalid page token.
+   *
+   * @generated from rpc payweave.institution.v1.InstitutionService.ListWaitingTransactions
+   */
+  listWaitingTransactions: {
+    methodKind: "unary";
+    input: typeof ListWaitingTransactionsRequestSchema;
+    output: typeof ListWaitingTransactionsResponseSchema;
   },
 }>;
 

@@ -327,6 +327,129 @@ export declare type RetryCallResponse = Message<"payweave.payments.v1.RetryCallR
 export declare const RetryCallResponseSchema: GenMessage<RetryCallResponse>;
 
 /**
+ * An attempt that a payer began on the page of their link, whose outcome the back end has not reported.
+ *
+ * @generated from message payweave.payments.v1.ProcessingAttempt
+ */
+export declare type ProcessingAttempt = Message<"payweave.payments.v1.ProcessingAttempt"> & {
+  /**
+   * Id of the attempt, 1 to 64 characters.
+   *
+   * @generated from field: string attempt_id = 1;
+   */
+  attemptId: string;
+
+  /**
+   * UUID of the payer's share; the back end knows the charge by this id.
+   *
+   * @generated from field: string payer_id = 2;
+   */
+  payerId: string;
+
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 3;
+   */
+  projectId: string;
+
+  /**
+   * Id of the payment request.
+   *
+   * @generated from field: string payment_id = 4;
+   */
+  paymentId: string;
+
+  /**
+   * When it began.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 5;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * How often the back end was asked for its outcome.
+   *
+   * @generated from field: uint32 enquiry_count = 6;
+   */
+  enquiryCount: number;
+
+  /**
+   * When it is asked next.
+   *
+   * @generated from field: google.protobuf.Timestamp next_enquiry_time = 7;
+   */
+  nextEnquiryTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payweave.payments.v1.ProcessingAttempt.
+ * Use `create(ProcessingAttemptSchema)` to create a new message.
+ */
+export declare const ProcessingAttemptSchema: GenMessage<ProcessingAttempt>;
+
+/**
+ * Lists attempts without an outcome.
+ *
+ * @generated from message payweave.payments.v1.ListProcessingAttemptsRequest
+ */
+export declare type ListProcessingAttemptsRequest = Message<"payweave.payments.v1.ListProcessingAttemptsRequest"> & {
+  /**
+   * Seconds for which an attempt in the list has been processed at least, 1 to 2,592,000. Zero means 600.
+   *
+   * @generated from field: uint32 min_age_s = 1;
+   */
+  minAgeS: number;
+
+  /**
+   * Page size, 1 to 200. Zero means 50.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payweave.payments.v1.ListProcessingAttemptsRequest.
+ * Use `create(ListProcessingAttemptsRequestSchema)` to create a new message.
+ */
+export declare const ListProcessingAttemptsRequestSchema: GenMessage<ListProcessingAttemptsRequest>;
+
+/**
+ * Response to ListProcessingAttemptsRequest.
+ *
+ * @generated from message payweave.payments.v1.ListProcessingAttemptsResponse
+ */
+export declare type ListProcessingAttemptsResponse = Message<"payweave.payments.v1.ListProcessingAttemptsResponse"> & {
+  /**
+   * The attempts, oldest first.
+   *
+   * @generated from field: repeated payweave.payments.v1.ProcessingAttempt attempts = 1;
+   */
+  attempts: ProcessingAttempt[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payweave.payments.v1.ListProcessingAttemptsResponse.
+ * Use `create(ListProcessingAttemptsResponseSchema)` to create a new message.
+ */
+export declare const ListProcessingAttemptsResponseSchema: GenMessage<ListProcessingAttemptsResponse>;
+
+/**
  * How a refund waits.
  *
  * @generated from enum payweave.payments.v1.WaitingRefundState
@@ -442,6 +565,16 @@ export declare const PaymentOperationsService: GenService<{
     methodKind: "unary";
     input: typeof ListFailingCallsRequestSchema;
     output: typeof ListFailingCallsResponseSchema;
+  },
+  /**
+   * Lists attempts that payers began on the pages of their links and that have been processed for too long. INVALID_ARGUMENT for an invalid page token.
+   *
+   * @generated from rpc payweave.payments.v1.PaymentOperationsService.ListProcessingAttempts
+   */
+  listProcessingAttempts: {
+    methodKind: "unary";
+    input: typeof ListProcessingAttemptsRequestSchema;
+    output: typeof ListProcessingAttemptsResponseSchema;
   },
   /**
    * Makes a call due now. NOT_FOUND (CHARGE_NOT_FOUND) when it is unknown or done.

@@ -1034,6 +1034,20 @@ export declare type ListPaymentsRequest = Message<"payweave.payments.v1.ListPaym
    * @generated from field: string page_token = 9;
    */
   pageToken: string;
+
+  /**
+   * Amount of the request in the minor unit of `currency`, which is required with it. Zero: any.
+   *
+   * @generated from field: int64 amount_minor = 10;
+   */
+  amountMinor: bigint;
+
+  /**
+   * ISO 4217 alphabetic code of `amount_minor`. Read only with an amount.
+   *
+   * @generated from field: string currency = 11;
+   */
+  currency: string;
 };
 
 /**

@@ -393,6 +393,20 @@ export declare type ListQuotesRequest = Message<"payweave.quotes.v1.ListQuotesRe
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * UUID of the only quote to list. Empty: any.
+   *
+   * @generated from field: string quote_id = 4;
+   */
+  quoteId: string;
+
+  /**
+   * State. UNSPECIFIED: any.
+   *
+   * @generated from field: payweave.quotes.v1.QuoteStatus status = 5;
+   */
+  status: QuoteStatus;
 };
 
 /**
@@ -427,6 +441,101 @@ export declare type ListQuotesResponse = Message<"payweave.quotes.v1.ListQuotesR
  * Use `create(ListQuotesResponseSchema)` to create a new message.
  */
 export declare const ListQuotesResponseSchema: GenMessage<ListQuotesResponse>;
+
+/**
+ * A quote that a movement has reserved and neither used nor released.
+ *
+ * @generated from message payweave.quotes.v1.HeldQuote
+ */
+export declare type HeldQuote = Message<"payweave.quotes.v1.HeldQuote"> & {
+  /**
+   * The quote.
+   *
+   * @generated from field: payweave.quotes.v1.Quote quote = 1;
+   */
+  quote?: Quote | undefined;
+
+  /**
+   * UUID of the movement.
+   *
+   * @generated from field: string movement_id = 2;
+   */
+  movementId: string;
+
+  /**
+   * When it was reserved.
+   *
+   * @generated from field: google.protobuf.Timestamp reserve_time = 3;
+   */
+  reserveTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payweave.quotes.v1.HeldQuote.
+ * Use `create(HeldQuoteSchema)` to create a new message.
+ */
+export declare const HeldQuoteSchema: GenMessage<HeldQuote>;
+
+/**
+ * Lists held quotes of all projects.
+ *
+ * @generated from message payweave.quotes.v1.ListHeldQuotesRequest
+ */
+export declare type ListHeldQuotesRequest = Message<"payweave.quotes.v1.ListHeldQuotesRequest"> & {
+  /**
+   * Seconds for which a quote in the list has been held at least, 1 to 2,592,000. Zero means 600.
+   *
+   * @generated from field: uint32 min_age_s = 1;
+   */
+  minAgeS: number;
+
+  /**
+   * Page size, 1 to 200; 0 means 50.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payweave.quotes.v1.ListHeldQuotesRequest.
+ * Use `create(ListHeldQuotesRequestSchema)` to create a new message.
+ */
+export declare const ListHeldQuotesRequestSchema: GenMessage<ListHeldQuotesRequest>;
+
+/**
+ * Response to ListHeldQuotesRequest.
+ *
+ * @generated from message payweave.quotes.v1.ListHeldQuotesResponse
+ */
+export declare type ListHeldQuotesResponse = Message<"payweave.quotes.v1.ListHeldQuotesResponse"> & {
+  /**
+   * The quotes, held longest first.
+   *
+   * @generated from field: repeated payweave.quotes.v1.HeldQuote quotes = 1;
+   */
+  quotes: HeldQuote[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payweave.quotes.v1.ListHeldQuotesResponse.
+ * Use `create(ListHeldQuotesResponseSchema)` to create a new message.
+ */
+export declare const ListHeldQuotesResponseSchema: GenMessage<ListHeldQuotesResponse>;
 
 /**
  * Reserves a quote for the movement that executes it.
@@ -902,6 +1011,17 @@ export declare const QuotesService: GenService<{
     methodKind: "unary";
     input: typeof ListQuotesRequestSchema;
     output: typeof ListQuotesResponseSchema;
+  },
+  /**
+   * Lists quotes that were held for too long, over all projects, for people of the staff. INVALID_ARGUMENT for an invalid
+   * page token.
+   *
+   * @generated from rpc payweave.quotes.v1.QuotesService.ListHeldQuotes
+   */
+  listHeldQuotes: {
+    methodKind: "unary";
+    input: typeof ListHeldQuotesRequestSchema;
+    output: typeof ListHeldQuotesResponseSchema;
   },
   /**
    * Reserves a quote. It checks in this order: NOT_FOUND (QUOTE_NOT_FOUND); PERMISSION_DENIED (PARTY_NOT_ALLOWED when

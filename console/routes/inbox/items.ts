@@ -1,0 +1,298 @@
+// What waits for a person, from all services, as one list by age: where each kind comes from, and how their pages are merged.
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import { randomId } from '#core/identity/id.ts'
+import { badPageToken, textIn, tokenOf } from '#core/paging.ts'
+import type { Onboarding } from '#gen/payweave/accounts/v1/onboarding_pb.js'
+import type { RefusedSettlement } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
+import type { ReviewItem } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import { type Delivery, DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { type WaitingRefund, WaitingRefundState } from '#gen/payweave/payments/v1/operations_pb.js'
+import type { Clients } from '../../clients.ts'
+import type { Work } from '../../http/work.ts'
+import { type Cell, code, type Field, type Form, row, text } from '../../pages/blocks.ts'
+import { money, wordOf } from '../../pages/words.ts'
+
+/** Kinds of items that have an age, in the order of those of one age. */
+export const agedKinds = ['onboarding', 'bill', 'refund', 'settlement', 'dead_letter'] as const
+
+/** One of them. */
+export type AgedKind = (typeof agedKinds)[number]
+
+/** Something that waits for a person. */
+export type InboxItem = {
+  kind: AgedKind
+  /** What a claim names it by. */
+  id: string
+  since: Parameters<typeof timestampMs>[0] | undefined
+  projectId: string
+  /** Its own name: an id that leads to it where it has a page. */
+  name: Cell
+  about: string
+  amount: string
+  decisions: Form[]
+}
+
+/** A page of items of one kind, the oldest first. */
+type ItemPage = { items: InboxItem[]; nextPageToken: string }
+type Source = { kind: AgedKind; read: (pageToken: string) => Promise<ItemPage> }
+
+/** The sources that the reader may see, of one kind or of all. */
+export function sourcesOf(
+  { may }: Work,
+  clients: Clients,
+  kind: AgedKind | undefined,
+  pageSize: number,
+): Source[] {
+  const { onboardings, catalogue, paymentOperations, settlements, deadLetters } = clients
+  const mayOpen = may('payweave.accounts.v1.OnboardingService/GetOnboarding')
+  const reads: Record<AgedKind, Source['read'] | undefined> = {
+    onboarding: may('payweave.accounts.v1.OnboardingService/ListOnboardings')
+      ? async (pageToken) => {
+          const page = await onboardings.listOnboardings({ pageToken, pageSize })
+          const items = page.onboardings.map((one) => ofOnboarding(one, mayOpen))
+          return { items, nextPageToken: page.nextPageToken }
+        }
+      : undefined,
+    bill: async (pageToken) => {
+      const page = await catalogue.listReviews({ pageToken, pageSize })
+      return { items: page.items.map(ofBill), nextPageToken: page.nextPageToken }
+    },
+    refund: async (pageToken) => {
+      const failed = { state: WaitingRefundState.FAILED, pageToken, pageSize }
+      const page = await paymentOperations.listWaitingRefunds(failed)
+      return { items: page.refunds.map(ofRefund), nextPageToken: page.nextPageToken }
+    },
+    settlement: may('payweave.accounts.v1.SettlementPostingService/GetBackfill')
+      ? async () => {
+          const { refused } = await settlements.getBackfill({})
+          return { items: refused.map(ofSettlement).toReversed(), nextPageToken: '' }
+        }
+      : undefined,
+    dead_letter: async (pageToken) => {
+      const wanted = { oldestFirst: true, pageToken, pageSize }
+      const page = await deadLetters.listDeadLetters(wanted)
+      return { items: page.deliveries.map(ofDeadLetter), nextPageToken: page.nextPageToken }
+    },
+  }
+  return agedKinds.flatMap((one) => {
+    const read = reads[one]
+    return read === undefined || (kind ?? one) !== one ? [] : [{ kind: one, read }]
+  })
+}
+
+function ofOnboarding(one: Onboarding, mayOpen: boolean): InboxItem {
+  const path = `/inbox/onboardings/${one.reviewId}`
+  return {
+    kind: 'onboarding',
+    id: one.reviewId,
+    since: one.createTime,
+    projectId: one.projectId,
+    name: mayOpen ? row(one.reviewId, path) : code(one.reviewId),
+    about: `${one.firstName} ${one.lastName}, ${one.mobileNumber}, at ${one.institutionName}: the number is ${one.numberTaken ? 'taken' : 'free'}`,
+    amount: '',
+    // Its page takes the decision.
+    decisions: [],
+  }
+}
+
+const decisions: Field[] = [
+  {
+    label: 'Decision',
+    name: 'decision',
+    type: 'select',
+    isRequired: true,
+    options: [
+      { value: 'again', label: 'enquire again' },
+      { value: 'paid', label: 'the biller has the money' },
+      { value: 'failed', label: 'the biller does not have it' },
+    ],
+  },
+  { label: 'Failure code, if it failed', name: 'failed_with', maxlength: 64 },
+  { label: 'On what evidence', name: 'note', maxlength: 2_000, isRequired: true },
+]
+
+function ofBill({ payment, ...item }: ReviewItem): InboxItem {
+  const { amount, transactionId = '', billerCode, productCode } = payment ?? {}
+  const hidden = {
+    project_id: item.projectId,
+    transaction_id: transactionId,
+    item_id: item.billPaymentId,
+  }
+  return {
+    kind: 'bill',
+    id: item.billPaymentId,
+    since: item.sinceTime,
+    projectId: item.projectId,
+    name: code(
+      transactionId,
+      `/projects/${item.projectId}/bills/${encodeURIComponent(transactionId)}`,
+    ),
+    about: `${billerCode}/${productCode}, ${item.enquiries} enquiries, ${item.billPaymentId} at the back end`,
+    amount: money(amount?.minorUnits ?? 0n, amount?.currency ?? ''),
+    decisions: [{ action: '/inbox/bills', button: 'Decide', hidden, fields: decisions }],
+  }
+}
+
+function ofRefund(one: WaitingRefund): InboxItem {
+  const settle: Form = {
+    action: '/inbox/refunds',
+    button: 'Paid by hand',
+    hidden: { refund_id: one.refundId },
+    fields: [{ label: 'How', name: 'note', maxlength: 2_000, isRequired: true }],
+  }
+  return {
+    kind: 'refund',
+    id: one.refundId,
+    since: one.createTime,
+    projectId: one.projectId,
+    name: code(one.paymentId, `/projects/${one.projectId}/payments/${one.paymentId}`),
+    about: `refund ${one.refundId}`,
+    amount: money(one.amountMinor, one.currency),
+    decisions: [settle],
+  }
+}
+
+function ofSettlement(one: RefusedSettlement): InboxItem {
+  return {
+    kind: 'settlement',
+    id: one.settlementId,
+    since: one.refuseTime,
+    projectId: one.projectId,
+    name: code(one.settlementId, '/ledger'),
+    about: one.reason,
+    amount: '',
+    decisions: [],
+  }
+}
+
+function ofDeadLetter(one: Delivery): InboxItem {
+  const { deliveryId, projectId } = one
+  const hidden = { project_id: projectId, delivery_id: deliveryId, request_id: randomId() }
+  return {
+    kind: 'dead_letter',
+    id: deliveryId,
+    since: one.endTime,
+    projectId,
+    name: code(deliveryId, `/projects/${projectId}/pushes/${deliveryId}`),
+    about: `${wordOf(DeliveryState, one.state)} after ${one.attemptCount} attempts: ${one.origin}`,
+    amount: '',
+    decisions: [{ action: '/dead-letters/resend', button: 'Resend', hidden }],
+  }
+}
+
+/** How far a source was read: the page, and the last item that was taken of it. */
+type SourcePlace = { pageToken: string; id: string; ms: number }
+/** The same of several sources, by their kinds. */
+type Places = Partial<Record<AgedKind, SourcePlace>>
+
+/** Items of one source behind a place. One that is no more there is passed by its time. */
+async function* readOn({ read }: Source, place: SourcePlace | undefined) {
+  let pageToken = place?.pageToken ?? ''
+  let after = place
+  for (;;) {
+    const page = await read(pageToken)
+    for (const item of behind(page.items, after)) {
+      yield { item, place: { pageToken, id: item.id, ms: msOf(item) } }
+    }
+    if (page.nextPageToken === '') return
+    pageToken = page.nextPageToken
+    after = undefined
+  }
+}
+
+function behind(items: InboxItem[], after: SourcePlace | undefined): InboxItem[] {
+  if (after === undefined) return items
+  const at = items.findIndex(({ id }) => id === after.id)
+  return at >= 0 ? items.slice(at + 1) : items.filter((item) => msOf(item) >= after.ms)
+}
+
+function msOf({ since }: InboxItem): number {
+  return since === undefined ? 0 : timestampMs(since)
+}
+
+/** The items of all sources, the oldest first, each with the places behind it. Rejects as the sources do. */
+export async function* byAge(
+  sources: Source[],
+  begin: Places = {},
+): AsyncGenerator<{ item: InboxItem; places: Places }> {
+  const places = { ...begin }
+  const readers = await Promise.all(
+    sources.map(async (source) => {
+      const items = readOn(source, begin[source.kind])
+      return { items, head: await items.next() }
+    }),
+  )
+  for (;;) {
+    let oldest: (typeof readers)[number] | undefined
+    for (const reader of readers) {
+      if (reader.head.done === true) continue
+      const isOlder =
+        oldest?.head.done !== false || msOf(reader.head.value.item) < msOf(oldest.head.value.item)
+      if (isOlder) oldest = reader
+    }
+    if (oldest === undefined || oldest.head.done === true) return
+    const { item, place } = oldest.head.value
+    places[item.kind] = place
+    yield { item, places: { ...places } }
+    oldest.head = await oldest.items.next()
+  }
+}
+
+/** A page of the list, and the token of the next one; empty for none. Rejects as `byAge` does, and for a token that is none. */
+export async function pageByAge(
+  sources: Source[],
+  pageToken: string,
+  size: number,
+): Promise<{ items: InboxItem[]; nextPageToken: string }> {
+  const items: InboxItem[] = []
+  let places: Places = {}
+  for await (const next of byAge(sources, placesIn(pageToken))) {
+    if (items.length === size) return { items, nextPageToken: tokenOf(JSON.stringify(places)) }
+    items.push(next.item)
+    places = next.places
+  }
+  return { items, nextPageToken: '' }
+}
+
+/** The places of a token. Throws INVALID_PARAMETER for a text that is none. */
+function placesIn(pageToken: string): Places {
+  if (pageToken === '') return {}
+  const read = parsed(textIn(pageToken))
+  if (typeof read !== 'object' || read === null) throw badPageToken('page')
+  const entries = Object.entries(read as Record<string, Partial<SourcePlace> | null>)
+  return Object.fromEntries(
+    entries.map(([kind, place]) => {
+      const { pageToken: token, id, ms } = place ?? {}
+      const isPlace = typeof token === 'string' && typeof id === 'string' && typeof ms === 'number'
+      if (!isPlace) throw badPageToken('page')
+      return [kind, { pageToken: token, id, ms }]
+    }),
+  )
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    throw badPageToken('page')
+  }
+}
+
+/** What a kind is called. */
+export const kindWords: Record<AgedKind, string> = {
+  onboarding: 'new customer',
+  bill: 'bill in review',
+  refund: 'failed refund',
+  settlement: 'refused settlement',
+  dead_letter: 'dead letter',
+}
+
+/** The text of a cell, for a file. */
+export function nameOf({ name }: InboxItem): string {
+  return 'text' in name ? name.text : ''
+}
+
+/** The project of an item, as a cell. */
+export function projectCell({ projectId }: InboxItem): Cell {
+  return projectId === '' ? text('') : code(projectId, `/projects/${projectId}`)
+}

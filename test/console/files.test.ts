@@ -1,0 +1,91 @@
+// Tests the CSV files of lists: whole lists by the filter of their page, without formulas, and only for those who may see the page.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Harness, startHarness } from './harness.ts'
+import type { Browser } from './http-browser.ts'
+
+let harness: Harness
+let browser: Browser
+beforeAll(async () => {
+  harness = await startHarness()
+  browser = await harness.signedIn('ama')
+})
+afterAll(() => harness?.close())
+
+/** The page of each file, what links to it, and how many lines it has. */
+const files = {
+  '/projects.csv': { page: '/', lines: 2 },
+  '/audit.csv': { page: '/audit', lines: 1 },
+  '/routing.csv': { page: '/routing', lines: 1 },
+  '/catalogue.csv': { page: '/catalogue', lines: 2 },
+  '/stuck.csv': { page: '/stuck', lines: 5 },
+  '/inbox.csv': { page: '/inbox', lines: 5 },
+  '/inbox.csv?kind=refund': { page: '/inbox?kind=refund', lines: 1 },
+  '/receivers.csv': { page: '/receivers', lines: 2 },
+  '/receivers.csv?breaker=closed': { page: '/receivers?breaker=closed', lines: 0 },
+  '/dead-letters.csv': { page: '/dead-letters', lines: 2 },
+  '/dead-letters.csv?state=gone': { page: '/dead-letters?state=gone', lines: 0 },
+  'customers.csv': { page: 'customers', lines: 2 },
+  'customers.csv?by=email&value=help%40shop.example': {
+    page: 'customers?by=email&value=help%40shop.example',
+    lines: 1,
+  },
+  'quotes.csv': { page: 'quotes', lines: 2 },
+  'quotes.csv?state=expired': { page: 'quotes?state=expired', lines: 0 },
+  'receivers.csv': { page: 'receivers', lines: 1 },
+  'payments.csv?amount=25.00&currency=USD': {
+    page: 'payments?amount=25.00&currency=USD',
+    lines: 2,
+  },
+}
+
+it.each(Object.entries(files))(
+  'the file %s has the list of its page, without formulas',
+  async (file, { page, lines }) => {
+    const { projectId } = harness.peers.projects.demo
+    const at = (path: string) => (path.startsWith('/') ? path : `/projects/${projectId}/${path}`)
+    const { text: shown } = await browser.get(at(page))
+    expect(shown).toContain(`href="${at(file).replaceAll('&', '&amp;')}"`)
+    const { text, headers } = await browser.get(at(file))
+    expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    expect(headers.get('content-disposition')).toMatch(/^attachment; filename="[a-z-]+\.csv"$/)
+    const rows = cellsOf(text)
+    expect(rows).toHaveLength(lines + 1)
+    const [head, ...rest] = rows
+    for (const row of rest) {
+      expect(row).toHaveLength(head?.length ?? 0)
+      for (const cell of row) expect(cell).not.toMatch(/^[=+\-@|%\t\r\n]/)
+    }
+  },
+)
+
+/** The cells of a file, as RFC 4180 has them. */
+function cellsOf(text: string): string[][] {
+  const rows: string[][] = []
+  let row: string[] = []
+  for (const [, quoted, plain = '', end] of text.matchAll(
+    /(?:"((?:[^"]|"")*)"|([^",\r]*))(,|\r\n)/g,
+  )) {
+    row.push(quoted?.replaceAll('""', '"') ?? plain)
+    if (end !== ',') {
+      rows.push(row)
+      row = []
+    }
+  }
+  return rows
+}
+
+it('an amount is searched for in its currency, and must be one that the currency has', async () => {
+  const { projectId } = harness.peers.projects.demo
+  const base = `/projects/${projectId}`
+  const found = await browser.get(`${base}/search?q=25.00+usd`)
+  expect(found.headers.get('location')).toBe(`${base}/payments?amount=25.00&currency=USD`)
+  for (const wrong of ['amount=25.00', 'amount=25.001&currency=USD', 'amount=x&currency=USD']) {
+    expect([wrong, (await browser.get(`${base}/payments?${wrong}`)).status]).toEqual([wrong, 400])
+  }
+})
+
+it('a quote is found by its id', async () => {
+  const { projectId, quote } = harness.peers.projects.demo
+  const found = await browser.get(`/search?q=${quote.quoteId}`)
+  expect(found.headers.get('location')).toContain(`/projects/${projectId}/quotes/${quote.quoteId}`)
+})
