@@ -9,6 +9,7 @@ import { claimDue } from '#platform/events/outbox-store.ts'
 import { publishEvent } from '#platform/events/publisher.ts'
 import { eventually } from '../support/eventually.ts'
 import {
+  counted,
   emptyStream,
   gapsOf,
   type Harness,
@@ -57,8 +58,9 @@ describe('the way of an event', () => {
       last_error: null,
     })
     expect(await metricValue(producer.metrics, 'payweave_outbox_published_total')).toBe(1)
-    expect(await metricValue(producer.metrics, 'payweave_outbox_confirmed_total')).toBe(1)
-    expect(await metricValue(consumer.metrics, 'payweave_inbox_processed_total')).toBe(1)
+    // Counted after the commits.
+    await counted(producer, 'payweave_outbox_confirmed_total', 1)
+    await counted(consumer, 'payweave_inbox_processed_total', 1)
   })
 
   it('an event reaches its handler with everything that was written', async () => {
@@ -180,9 +182,7 @@ describe('repetition', () => {
     await publishesSurely(nats, claimed)
     await publishesSurely(nats, { ...claimed, attempts: 1 })
     await publishesSurely(nats, { ...claimed, attempts: 2 })
-    await eventually(async () =>
-      expect(await metricValue(consumer.metrics, 'payweave_inbox_duplicates_total')).toBe(2),
-    )
+    await counted(consumer, 'payweave_inbox_duplicates_total', 2)
     expect(await harness.handled()).toEqual([eventId])
   })
 
@@ -229,9 +229,7 @@ describe('repetition', () => {
     expect(await metricValue(producer.metrics, 'payweave_outbox_published_total')).toBe(8)
     const consumer = harness.startConsumer()
     await eventually(async () => expect((await harness.row(eventId)).confirmed_at).not.toBeNull())
-    await eventually(async () =>
-      expect(await metricValue(consumer.metrics, 'payweave_inbox_duplicates_total')).toBe(7),
-    )
+    await counted(consumer, 'payweave_inbox_duplicates_total', 7)
     expect(await harness.handled()).toEqual([eventId])
   })
 })
@@ -254,7 +252,7 @@ describe('refusal', () => {
     await eventually(async () => expect((await harness.row(eventId)).parked_at).not.toBeNull())
     expect(await harness.row(eventId)).toMatchObject({ confirmed_at: null })
     expect(await harness.handled()).toEqual([])
-    expect(await metricValue(producer.metrics, 'payweave_outbox_dead_lettered_total')).toBe(1)
+    await counted(producer, 'payweave_outbox_dead_lettered_total', 1)
     expect(await metricValue(producer.metrics, 'payweave_outbox_dead_letters')).toBe(1)
     expect(await metricValue(consumer.metrics, 'payweave_inbox_dead_letters')).toBe(1)
   })
@@ -269,9 +267,7 @@ describe('refusal', () => {
         { event_id: null, subject, reason: 'the message is not an event' },
       ]),
     )
-    await eventually(async () =>
-      expect(await metricValue(consumer.metrics, 'payweave_inbox_dead_lettered_total')).toBe(1),
-    )
+    await counted(consumer, 'payweave_inbox_dead_lettered_total', 1)
   })
 
   it('an event that its handler refuses permanently becomes a dead letter; the others are handled', async () => {

@@ -5,6 +5,7 @@ import { createClient, createRouterTransport } from '@connectrpc/connect'
 import { connect, type StreamAPI } from 'nats'
 import { Client } from 'pg'
 import { Registry } from 'prom-client'
+import { expect } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { randomId } from '#core/identity/id.ts'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
@@ -278,6 +279,11 @@ export function publishSurely(nats: Nats, ...message: Parameters<Nats['publish']
 export async function metricValue(metrics: Registry, name: string): Promise<number> {
   const metric = await metrics.getSingleMetric(name)?.get()
   return metric?.values[0]?.value ?? 0
+}
+
+/** Waits for a count. Parts count after their commits: a row may be read before. */
+export function counted({ metrics }: { metrics: Registry }, name: string, count: number) {
+  return eventually(async () => expect(await metricValue(metrics, name), name).toBe(count))
 }
 
 const makeNotes = [
