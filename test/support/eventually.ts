@@ -8,13 +8,15 @@ const firstPauseMs = 5
 const maxPauseMs = 50
 
 type Look<T> = () => T | false | Promise<T | false>
+/** A look that may find nothing and says so by `undefined` does not compile: it would end the wait. */
+type Definite<T> = undefined extends T ? ([T] extends [void] ? unknown : never) : unknown
 type Check<T> = (value: T | false) => void
 
 /**
  * Looks until it neither throws nor returns false, and returns what it saw. What a look finds or not ends in `?? false`.
  * @throws the last failure, once `withinMs` have passed in which this process was scheduled
  */
-export async function eventually<T>(look: Look<T>, withinMs?: number): Promise<T>
+export async function eventually<T>(look: Look<T> & Definite<T>, withinMs?: number): Promise<T>
 /**
  * Reads until the check of what it read does not throw, and returns that.
  * @throws the last failure, once `withinMs` have passed in which this process was scheduled

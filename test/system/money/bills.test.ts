@@ -74,10 +74,10 @@ describe('a bill that the biller takes', () => {
     const team = grpcClient(mesh)
     const transfer = await eventually(async () => {
       const asked = { projectId: await projectId(), transferId: id }
-      return (await team.ledger.getTransfer(asked)).transfer
+      return (await team.ledger.getTransfer(asked)).transfer ?? false
     })
     team.close()
-    const lines = transfer?.postings.map(({ address, amount }) => [
+    const lines = transfer.postings.map(({ address, amount }) => [
       address?.holder.case === 'internal' ? address.holder.value : address?.holder.case,
       amount?.minorUnits,
     ])

@@ -1,6 +1,5 @@
 // The way of a payment request from JSON to its delivered callback, field by field.
 import { beforeAll, describe, expect, it } from 'vitest'
-import { eventually } from '../../support/eventually.ts'
 import {
   type Answer,
   type Created,
@@ -223,12 +222,10 @@ describe('a payment request whose payer pays', () => {
   })
 
   it('a payment request whose payer pays books the money that came in once', async () => {
-    const receipts = await eventually(() =>
-      mesh.rows<{ amount_minor: string }>(
-        `select amount_minor from payments.settlement
-         where payment_id = $1 and kind::text like '%receipt'`,
-        [created.id],
-      ),
+    const receipts = await mesh.rows<{ amount_minor: string }>(
+      `select amount_minor from payments.settlement
+       where payment_id = $1 and kind::text like '%receipt'`,
+      [created.id],
     )
     expect(receipts).toEqual([{ amount_minor: '10000' }])
   })

@@ -66,7 +66,7 @@ describe('the commands on payments', { concurrent: true }, () => {
     const mine = ['deliveries', 'list', '--subject', id]
     const delivered = await eventually(async () => {
       const found = rows((await withKeys(...mine, '--state', 'delivered', '--json')).out)
-      return found.length > 0 ? found : undefined
+      return found.length > 0 && found
     })
     const [{ delivery_id: push = '' } = {}] = delivered as { delivery_id?: string }[]
     const { code, out } = await withKeys(...mine)
