@@ -100,7 +100,7 @@ describe('a cancelled request', { concurrent: true }, () => {
       payment_details: { status: 'Cancelled' },
       payers: [{ status: 'Cancelled' }],
     })
-    const notifies = await inbox.awaitNotifies(['payment_cancelled'])
+    const notifies = await inbox.awaitNotifies(['payment_cancelled', 'payment_initiated'])
     const notice = notifies.find(({ event_type }) => event_type === 'payment_cancelled')
     expect(notice).toMatchObject({
       status: 'CANCELLED',

@@ -126,7 +126,7 @@ describe('a request with several payers', { concurrent: true }, () => {
       payment_details: { payments_status: { paid: '0.00 TTD', remaining: '100.00 TTD' } },
       payers: [{ status: 'Failed' }],
     })
-    const notifies = await inbox.awaitNotifies(['payment_failed'])
+    const notifies = await inbox.awaitNotifies(['payment_failed', 'payment_initiated'])
     expect(notifies.map(({ event_type }) => event_type).toSorted()).toEqual([
       'payment_failed',
       'payment_initiated',

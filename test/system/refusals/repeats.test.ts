@@ -15,6 +15,12 @@ import { expectRefused } from './refusal.ts'
 
 const mesh = sharedMesh()
 const shop = merchant(mesh)
+const wholeStory = [
+  'payment_completed',
+  'payment_initiated',
+  'payout_completed',
+  'payout_scheduled',
+]
 
 describe('the same request again', () => {
   it('the same request again is one payment, and the answer is the first one', async () => {
@@ -24,14 +30,9 @@ describe('the same request again', () => {
     await shop.stateIs(first.id, 'paid')
     const again = await shop.create(transaction)
     expect(detailsOf(again.answer)).toEqual(detailsOf(first.answer))
-    await inbox.awaitNotifies(['payout_completed'])
+    await inbox.awaitNotifies(wholeStory)
     await inbox.calledBack(1)
-    expect(eventTypes(await inbox.notifies())).toEqual([
-      'payment_completed',
-      'payment_initiated',
-      'payout_completed',
-      'payout_scheduled',
-    ])
+    expect(eventTypes(await inbox.notifies())).toEqual(wholeStory)
     expect(distinct(await inbox.callbacks())).toHaveLength(1)
   })
 
@@ -46,7 +47,7 @@ describe('the same request again', () => {
     expect(new Set(details).size).toBe(1)
     const { id } = createdOf(answers[0] as (typeof answers)[0])
     await shop.stateIs(id, 'paid')
-    await inbox.awaitNotifies(['payout_completed'])
+    await inbox.awaitNotifies(wholeStory)
     await inbox.calledBack(1)
     expect(distinct(await inbox.notifies())).toHaveLength(4)
     expect(distinct(await inbox.callbacks())).toHaveLength(1)
