@@ -5,6 +5,14 @@ import { type Answer, type Json, merchant, person } from '../harness.ts'
 
 export const institution_name = 'Demo Wallet'
 
+/** NN of a person of the sandbox, or the number of anybody. */
+export type Holder = number | string
+
+/** The mobile number of a holder. */
+export function numberOf(holder: Holder): string {
+  return typeof holder === 'number' ? person(holder) : holder
+}
+
 /** A client of one project that acts for people of the sandbox. */
 export function client(
   mesh: Pick<SharedMesh, 'sandbox'>,
@@ -13,11 +21,11 @@ export function client(
   const { call } = merchant(mesh, project)
   return {
     call,
-    /** A new session token of person NN. */
-    async session(nn: number): Promise<string> {
+    /** A new session token of a holder. */
+    async session(holder: Holder): Promise<string> {
       const answer = await call('POST', '/account/account_session', {
         headers: { 'PW-request-id': crypto.randomUUID() },
-        body: { lookup_type: 'MOBILE', lookup_value: person(nn), institution_name },
+        body: { lookup_type: 'MOBILE', lookup_value: numberOf(holder), institution_name },
       })
       expect(answer.status, answer.text).toBe(200)
       const { session } = answer.body['data'] as { session: { session_token: string } }

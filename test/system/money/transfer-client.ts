@@ -3,8 +3,9 @@ import { createCipheriv, randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import type { SharedMesh } from '../../support/mesh.ts'
-import { client, institution_name } from '../accounts/customer.ts'
-import { type Answer, type Json, person, unique } from '../harness.ts'
+import { accountClient, newProfile } from '../accounts/account-client.ts'
+import { client, type Holder, institution_name, numberOf } from '../accounts/customer.ts'
+import { type Answer, type Json, unique } from '../harness.ts'
 
 /** Seals a session token as a client does, with the institution's shared key. */
 export function seal({ sandbox }: Pick<SharedMesh, 'sandbox'>, token: string): string {
@@ -36,22 +37,23 @@ export function transferClient(
     readQuote,
     post,
     get,
-    /** The body of a p2p transaction of 1.00 from one person to another, with a new session of the former. */
-    async order(from: number, to: number, more: Json = {}): Promise<Json> {
+    /** The body of a p2p transaction of 1.00 from one holder to another, with a new session of the former. */
+    async order(from: Holder, to: Holder, more: Json = {}): Promise<Json> {
       return {
         session_token_enc: seal(mesh, await session(from)),
         transaction_id: unique('transfer'),
         amount: '1.00',
         transaction_type: 'p2p',
-        debit_party: { mobile_number: person(from) },
-        credit_party: { mobile_number: person(to) },
+        debit_party: { mobile_number: numberOf(from) },
+        credit_party: { mobile_number: numberOf(to) },
         transfer_information: { institution_name },
         ...more,
       }
     },
-    /** The available balance of person NN. */
-    async balance(nn: number): Promise<string> {
-      const answer = await call('GET', '/account/balance', { query: { mobile_number: person(nn) } })
+    /** The available balance of a holder. */
+    async balance(holder: Holder): Promise<string> {
+      const mobile_number = numberOf(holder)
+      const answer = await call('GET', '/account/balance', { query: { mobile_number } })
       expect(answer.status, answer.text).toBe(200)
       return String(answer.body['balance'])
     },
@@ -65,6 +67,22 @@ export function transferClient(
     history: (mobile_number: string, more: Record<string, string> = {}): Promise<Answer> =>
       call('GET', '/institution/transaction_history', { query: { mobile_number, ...more } }),
   }
+}
+
+/** Opens an account that no other test uses, with an amount of person 00 on it, and returns its number. */
+export async function newCustomer(
+  mesh: Pick<SharedMesh, 'sandbox'>,
+  amount: string,
+): Promise<string> {
+  const { order, post, session } = transferClient(mesh)
+  const profile = newProfile()
+  const made = await accountClient(mesh).personal(profile)
+  expect(made.status, made.text).toBe(200)
+  const { mobile_number } = profile
+  await eventually(() => session(mobile_number))
+  const gift = await post(await order(0, mobile_number, { amount }))
+  expect(gift.status, gift.text).toBe(200)
+  return mobile_number
 }
 
 /** Two decimals as cents. */

@@ -134,7 +134,8 @@ it('the SDK looks accounts up, quotes, and moves money under a sealed session', 
     transaction_status: 'completed',
     amount: '1.00',
   })
-  const both = await institution.transactions({ mobile_number: person(11) }).take(5)
+  // The guides' samples move money of the same person at the same time.
+  const both = await institution.transactions({ mobile_number: person(11) }).take(100)
   expect(both.map((one) => one.transaction_id)).toContain(transaction_id)
   const history = await accounts.transactions({ mobile_number: person(11), limit: 1 }).take(2)
   expect(history[0]).toMatchObject({ type: 'debit', currency: 'USD' })
