@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import {
   type Answer,
+  createdOf,
   isoPattern,
   type Json,
   merchant,
@@ -11,6 +12,7 @@ import {
   person,
   receiver,
   sharedMesh,
+  strangersNumber,
   unique,
 } from '../harness.ts'
 
@@ -28,14 +30,14 @@ function rowsOf({ body }: Answer, name: string): Json[] {
   return body[name] as Json[]
 }
 
-/** A second merchant of the same project, by its API key. */
-async function otherApiKey(): Promise<string> {
+/** A new merchant of the same project, by its API key: its lists have nothing of other tests. */
+async function newApiKey(): Promise<string> {
   const answer = await shop.call('POST', '/account/business_account', {
     body: {
-      business_name: unique('Second'),
+      business_name: unique('Shop'),
       first_name: 'Ama',
       last_name: 'Mensah',
-      email: `${unique('second')}@example.com`,
+      email: `${unique('shop')}@example.com`,
       mobile_number: person(50),
     },
   })
@@ -45,11 +47,13 @@ async function otherApiKey(): Promise<string> {
 
 describe('a shop', () => {
   it('a shop finds a payment in its list as soon as it was answered', async () => {
+    const api_key = await newApiKey()
     const request = order()
-    const { id } = await shop.create(request)
-    const all = await get('/payments/list', { limit: '100' })
-    expect(rowsOf(all, 'payments').map((row) => row['payment_details_id'])).toContain(id)
-    const found = await get('/payments/list', { transaction_id: request.id })
+    const body = { api_key, transaction_request: request }
+    const { id } = createdOf(await shop.call('POST', '/payments/request', { body }))
+    const all = await get('/payments/list', {}, shop, api_key)
+    expect(rowsOf(all, 'payments').map((row) => row['payment_details_id'])).toEqual([id])
+    const found = await get('/payments/list', { transaction_id: request.id }, shop, api_key)
     expect(rowsOf(found, 'payments')).toMatchObject([
       { payment_details_id: id, transaction_id: request.id, status: 'Pending', paid: '0.00' },
     ])
@@ -57,7 +61,7 @@ describe('a shop', () => {
   })
 
   it('a shop pages through its list of one payer without a gap', async () => {
-    const mobile_number = `+1868${String(Date.now()).slice(-7)}`
+    const mobile_number = strangersNumber()
     const ids: string[] = []
     for (let index = 0; index < 5; index += 1) {
       ids.unshift((await shop.create(order({ payers: [{ ...payer(20), mobile_number }] }))).id)
@@ -151,7 +155,7 @@ describe('a shop', () => {
     const delivery_id = String(rowsOf(listed, 'deliveries')[0]?.['delivery_id'])
     const payment_details_id = id
     const stranger = merchant(mesh, 'other')
-    const second = await otherApiKey()
+    const second = await newApiKey()
     for (const [asked, apiKey] of [
       [shop, second],
       [stranger, stranger.apiKey],

@@ -62,7 +62,6 @@ function count(file: string): number {
   return lines.filter((line) => !/^\s*($|\/\/|#|\/?\*|""".*"""$)/.test(line)).length
 }
 
-/** Starts a shop; returns its address and what it has printed. */
 /** Returns a data folder of a new merchant. A shop lists its last 20 payments, and other tests pay the merchant of the sandbox. */
 async function dataDirOfNewMerchant(): Promise<string> {
   const { subscriptionKey } = merchant(mesh)
@@ -79,6 +78,7 @@ async function dataDirOfNewMerchant(): Promise<string> {
   return dataDir
 }
 
+/** Starts a shop; returns its address and what it has printed. */
 async function openShop(command: string) {
   const [port = 0] = await freePorts(1)
   const dataDir = await dataDirOfNewMerchant()
