@@ -62,7 +62,13 @@ export function createTransport(client: TransportOptions): Send {
       signal?.throwIfAborted()
       const { error } = answer
       if (attempt >= maxRetries || !mayPass(call, error)) throw error
-      await sleep(pauseMs(attempt, error), undefined, signal === undefined ? {} : { signal })
+      const pause = sleep(
+        pauseMs(attempt, error),
+        undefined,
+        signal === undefined ? {} : { signal },
+      )
+      // Aborted, it rejects with an error of its own.
+      await pause.catch(() => signal?.throwIfAborted())
     }
   }
 }

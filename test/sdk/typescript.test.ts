@@ -10,6 +10,7 @@ import {
   WebhookError,
 } from '../../clients/sdk-typescript/index.ts'
 import { sealValue } from '../../clients/sdk-typescript/seal.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Reply, refused, serveReplies } from './harness.ts'
 
 const credentials = {
@@ -165,8 +166,11 @@ describe('a call', () => {
     controller.abort(reason)
     expect(await call).toBe(reason)
     const busy = await against([{ status: 503, headers: { 'retry-after': '60' } }])
-    const waiting = busy.payweave.payments.status('p1', { signal: AbortSignal.timeout(200) })
-    expect(await errorOf(waiting)).toMatchObject({ name: 'AbortError' })
+    const leaving = new AbortController()
+    const waiting = errorOf(busy.payweave.payments.status('p1', { signal: leaving.signal }))
+    await eventually(() => expect(busy.seen).toHaveLength(1))
+    leaving.abort(reason)
+    expect(await waiting).toBe(reason)
     expect(busy.seen).toHaveLength(1)
   })
 
