@@ -17,6 +17,8 @@ export type Mesh = {
   portBase: number
   processes(): ProcessTable
   pid(part: string): number
+  /** What starts the parts, and starts again those that end. */
+  launcherPid(): number
   /** All that the launcher has printed. */
   output(): string
   /** The superuser's URL of the system's database. */
@@ -151,6 +153,10 @@ function meshOf(
     portBase,
     processes: () => view().processes(),
     pid: (part) => view().pid(part),
+    launcherPid: () => {
+      if (launcher === undefined) throw new Error('it was never started')
+      return launcher.pid
+    },
     databaseUrl,
     rows: (statement, values) => queryRows(databaseUrl(), statement, values),
     output,

@@ -84,7 +84,8 @@ describe('while a service does not answer', () => {
     const thaw = await freeze(mesh.pid('payments'))
     try {
       const watch = startStopwatch()
-      const answer = await shop.status(id)
+      const query = { api_key: shop.apiKey, payment_details_id: id }
+      const answer = await shop.call('GET', '/payments/status', { query, isSentOnce: true })
       expect(watch.elapsedMs()).toBeLessThan(15_000)
       expect(answer.body).toMatchObject({
         status: 'error',
