@@ -17,6 +17,7 @@ const breaking = [
   'recovery/exhaustion',
   'recovery/disk-full',
   'recovery/disk-full-writes',
+  'recovery/frozen-replica',
   'rpc-input/sweep',
   'payments/routing',
 ].map((name) => `test/system/${name}.test.ts`)
