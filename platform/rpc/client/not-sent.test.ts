@@ -60,9 +60,16 @@ describe.each(['127.0.0.1', 'localhost'])('a call to %s', (host) => {
   })
 
   it(`a call to ${host} that is not answered in time may have been seen`, async () => {
-    const inbox = await startInbox(() => new Promise(() => undefined))
+    let calls = 0
+    const inbox = await startInbox(async () => {
+      calls += 1
+      if (calls > 1) await new Promise(() => undefined)
+      return {}
+    })
     closers.push(() => inbox.server.close())
     const { seen } = clientAt(`http://${host}:${inbox.server.port}`)
+    // The time of the other is none to connect in.
+    await seen({})
     const error = await errorOf(seen({}, { timeoutMs: 100 }))
     expect(error).toMatchObject({ reason: 'TIMEOUT' })
     expect(wasNotSent(error)).toBe(false)

@@ -318,9 +318,12 @@ describe('our client at a server of Connect', () => {
   })
 
   it('our client at a server of Connect understands its refusals and time-outs, and cancels its calls', async () => {
-    const gone = Promise.withResolvers<void>()
+    const [entered, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const stockUrl = await startStock(async ({ eventIds }, context) => {
-      if (eventIds[0] === 'wait') onAbort(context, () => gone.resolve())
+      if (eventIds[1] === 'leave') {
+        onAbort(context, () => gone.resolve())
+        entered.resolve()
+      }
       if (eventIds[0] !== 'refuse') return await seen({ ...empty, eventIds }, context)
       throw new ConnectError('no', Code.AlreadyExists, undefined, [
         { desc: ErrorInfoSchema, value: { reason: 'NAME_TAKEN', domain: 'payweave' } },
@@ -331,9 +334,11 @@ describe('our client at a server of Connect', () => {
     expect(await ask(['refuse'])).toMatchObject({ code: 'AlreadyExists', reason: 'NAME_TAKEN' })
     expect((await ask(['wait'], 100)).code).toBe('DeadlineExceeded')
     const leaving = new AbortController()
-    const call = client.seen({ eventIds: ['wait'] }, { signal: leaving.signal })
-    setTimeout(() => leaving.abort(), 50)
-    await expect(call).rejects.toMatchObject({ reason: 'TIMEOUT' })
+    const call = client.seen({ eventIds: ['wait', 'leave'] }, { signal: leaving.signal })
+    const left = expect(call).rejects.toMatchObject({ reason: 'TIMEOUT' })
+    await entered.promise
+    leaving.abort()
+    await left
     await gone.promise
   })
 })
