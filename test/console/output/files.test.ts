@@ -1,7 +1,7 @@
 // Tests the CSV files of lists: whole lists by the filter of their page, without formulas, and only for those who may see the page.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Harness, startHarness } from './harness.ts'
-import type { Browser } from './http-browser.ts'
+import { type Harness, startHarness } from '../harness.ts'
+import type { Browser } from '../http-browser.ts'
 
 let harness: Harness
 let browser: Browser
