@@ -140,7 +140,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerStuck(app, { worker, clients })
   registerDeadLetters(app, { worker, clients })
   registerAllRequests(app, { worker, clients })
-  registerLedger(app, { worker, clients })
+  registerLedger(app, { worker, clients, parts: options.parts })
   registerCatalogue(app, { worker, clients })
   registerRouting(app, { worker, clients })
   registerAudit(app, { worker, clients, db })

@@ -20,8 +20,18 @@ export type Replica = {
   loopLagS: number | undefined
 }
 
+/** The last whole check of the ledger, and how many violations it found. */
+export type LedgerCheck = { timeMs: number; findings: number }
+
 /** What the page Now shows; undefined before the first round. */
-export type Seen = { timeMs: number; replicas: Replica[]; trends: BacklogTrend[]; alerts: Alert[] }
+export type Seen = {
+  timeMs: number
+  replicas: Replica[]
+  trends: BacklogTrend[]
+  alerts: Alert[]
+  /** Undefined: no replica that was read has made one. */
+  ledgerCheck: LedgerCheck | undefined
+}
 
 /** Reads the parts until it is closed. */
 export type Parts = Pick<Loop, 'close'> & {
@@ -37,6 +47,8 @@ const facts = {
   start: 'process_start_time_seconds',
   memory: 'process_resident_memory_bytes',
   lag: 'nodejs_eventloop_lag_p99_seconds',
+  checkTime: 'payweave_ledger_check_time_seconds',
+  findings: 'payweave_ledger_findings',
 }
 const wanted = new Set([
   ...Object.values(facts),
@@ -47,13 +59,15 @@ const wanted = new Set([
 /** Starts to read the parts. */
 export function watchParts(addresses: readonly PartAddress[], log: Logger): Parts {
   const history = createHistory()
-  let last: Pick<Seen, 'timeMs' | 'replicas'> | undefined
+  let last: Pick<Seen, 'timeMs' | 'replicas' | 'ledgerCheck'> | undefined
 
   async function read(): Promise<void> {
     const timeMs = Date.now()
     const parts = await Promise.all(addresses.map(readPart))
     history.add({ timeMs, samples: parts.flatMap(({ samples }) => samples) })
-    last = { timeMs, replicas: parts.flatMap(({ replicas }) => replicas) }
+    const checks = parts.flatMap((one) => one.checks)
+    const ledgerCheck = checks.toSorted((a, b) => b.timeMs - a.timeMs)[0]
+    last = { timeMs, replicas: parts.flatMap(({ replicas }) => replicas), ledgerCheck }
   }
 
   const loop = startLoop({
@@ -80,8 +94,17 @@ async function readPart({ part, url }: PartAddress) {
     one.samples.map((sample) => ({ ...sample, part })),
   )
   samples.push({ part, metric: repliesMetric, labels: {}, value: replies })
-  if (replicas.length > 0) return { samples, replicas }
-  return { samples, replicas: [unread(part, new URL(url).host, 'has no address')] }
+  const checks = found.flatMap((one) => checkIn(one.samples))
+  if (replicas.length > 0) return { samples, replicas, checks }
+  return { samples, replicas: [unread(part, new URL(url).host, 'has no address')], checks }
+}
+
+/** The check that a replica made last; none for one that has made none. */
+function checkIn(samples: Sample[]): LedgerCheck[] {
+  const timeS = samples.find(({ metric }) => metric === facts.checkTime)?.value ?? 0
+  if (timeS === 0) return []
+  const found = samples.filter(({ metric }) => metric === facts.findings)
+  return [{ timeMs: timeS * 1_000, findings: found.reduce((sum, { value }) => sum + value, 0) }]
 }
 
 /** The addresses behind a name; none where it is unknown. */

@@ -1,4 +1,5 @@
 // The ledger for the staff: its settlements, its rules, and one transfer or hold as a T-account.
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { FastifyInstance } from 'fastify'
 import { isUuid } from '#core/identity/id.ts'
 import {
@@ -12,22 +13,23 @@ import {
 import type { GetBackfillResponse } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import type { Clients } from '../clients.ts'
 import { asFile, type Work, type Worker } from '../http/work.ts'
-import { amount, type Cell, code, type Section, text } from '../pages/blocks.ts'
+import { amount, type Cell, code, count, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, wordOf } from '../pages/words.ts'
+import type { LedgerCheck, Parts } from '../parts/reader.ts'
 import { orUndefined } from './found.ts'
 import { readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
 
-type Options = { worker: Worker; clients: Clients }
+type Options = { worker: Worker; clients: Clients; parts: Parts }
 
 /** The check reads the whole ledger. */
 const checkTimeoutMs = 60_000
 
 /** Registers `/ledger` and its check. */
-export function registerLedger(app: FastifyInstance, { worker, clients }: Options): void {
+export function registerLedger(app: FastifyInstance, { worker, clients, parts }: Options): void {
   app.get(
     '/ledger',
-    worker.page((work) => show(work, clients)),
+    worker.page((work) => show(work, clients, parts.seen()?.ledgerCheck)),
   )
   app.post(
     '/ledger/check',
@@ -67,7 +69,7 @@ const said: Record<string, string> = {
   restarted: 'All settlements are compared again from the first.',
 }
 
-async function show(work: Work, clients: Clients) {
+async function show(work: Work, clients: Clients, last: LedgerCheck | undefined) {
   const { reply, query, may } = work
   const [settlements, entry] = await Promise.all([
     clients.settlements.getBackfill({}),
@@ -85,6 +87,7 @@ async function show(work: Work, clients: Clients) {
       {
         heading: 'Rules',
         note: 'Checks every transfer, hold and balance. It locks nothing and may take a minute.',
+        facts: checkFacts(last),
         forms: [{ action: '/ledger/check', button: 'Check now' }],
       },
       {
@@ -114,6 +117,16 @@ async function show(work: Work, clients: Clients) {
       ),
     ],
   })
+}
+
+/** The last check that accounts made by itself. */
+function checkFacts(last: LedgerCheck | undefined): [string, Cell][] {
+  if (last === undefined) return [['Last check', text('none that the console has seen')]]
+  const { timeMs, findings } = last
+  return [
+    ['Last check', { at: timestampFromMs(timeMs) }],
+    ['Its findings', count(findings)],
+  ]
 }
 
 /** The T-account of an entry, or that there is none. */

@@ -102,6 +102,10 @@ it('Now shows what is wrong with the parts, what waits, and alerts with their ru
   for (const name of ['backup', '..%2fcontribute', 'ledger-broken.md']) {
     expect((await browser.get(`/now/runbooks/${name}`)).status).toBe(404)
   }
+  const ledger = (await browser.get('/ledger')).text.replaceAll(/<[^>]+>/g, ' ')
+  expect(ledger.replaceAll(/\s+/g, ' ')).toContain(
+    'Last check 2026-01-02 03:04:05 UTC Its findings 1',
+  )
   part.ready = { status: 'ready', parts: {} }
   part.metrics = part.metrics.filter((line) => !line.includes('findings'))
   await parts.read()
