@@ -241,6 +241,44 @@ export const defects: readonly Defect[] = [
     foundBy: 'test/simulation/simulation.test.ts',
   },
   {
+    name: 'a wallet call without an answer counts as not made',
+    file: 'services/payments/operations/checkout.ts',
+    find: `    await enquireAfter(db, attemptId, firstEnquiryMs)
+    return 'processing'`,
+    replace: `    await reportCharge(payments, payerId, { attemptId, outcome: 'unknown', paymentMethod: undefined })
+    return 'processing'`,
+    foundBy: 'test/simulation/simulation.test.ts',
+  },
+  {
+    name: 'each call of a refund has an id of its own',
+    file: 'services/payments/workers/calls.ts',
+    find: 'await backend.refund({ id: call.subjectId, ...call })',
+    replace: 'await backend.refund({ ...call, id: crypto.randomUUID() })',
+    foundBy: 'test/simulation/simulation.test.ts',
+  },
+  {
+    name: 'a call to a connector without an answer is not repeated',
+    file: 'services/payments/workers/calls.ts',
+    find: "if (left.length > 0) await markLater(db, ofKind(left), isNotSent ? 'unsent' : 'unclear')",
+    replace: 'if (left.length > 0) await markDone(db, ofKind(left))',
+    foundBy: 'test/simulation/simulation.test.ts',
+  },
+  {
+    name: 'a charge that a connector may have goes to another one',
+    file: 'services/payments/workers/calls.ts',
+    find: "const isNotSent = wasNotSent(error) && fallback !== 'received'",
+    replace:
+      "const isNotSent = (wasNotSent(error) || !isRefusal(error)) && fallback !== 'received'",
+    foundBy: 'test/simulation/simulation.test.ts',
+  },
+  {
+    name: 'the ledger posts only the first settlement of an event',
+    file: 'services/accounts/ledger/workers/settlement-consumer.ts',
+    find: 'for (const settlement of settlementsOf(event)) {',
+    replace: 'for (const settlement of settlementsOf(event).slice(0, 1)) {',
+    foundBy: 'test/simulation/simulation.test.ts',
+  },
+  {
     name: 'a signature does not cover its time',
     file: 'core/identity/seal.ts',
     find: '.update(`${unixS}.`)\n',

@@ -1,4 +1,5 @@
 // npm run simulate: runs seeds of the simulation and prints the history of each that breaks a rule.
+import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { replaceGlobals } from './engine/globals.ts'
 
@@ -13,6 +14,7 @@ const { values } = parseArgs({
     within: { type: 'string' },
     part: { type: 'string' },
     database: { type: 'string' },
+    jobs: { type: 'string', default: String(availableParallelism()) },
     history: { type: 'boolean', default: false },
   },
 })
@@ -23,5 +25,6 @@ process.exitCode = await runSeeds({
   withinMs: values.within === undefined ? Number.POSITIVE_INFINITY : Number(values.within) * 1_000,
   part: values.part,
   database: values.database,
+  jobs: Number(values.jobs),
   showsHistory: values.history || values.seed !== undefined,
 })

@@ -37,6 +37,11 @@ export type Plan = {
   transfers: number
   /** The bills begin within this time. */
   billsWithinMs: number
+  /** Payments with charges, and the time within which they begin. */
+  charged: number
+  chargedWithinMs: number
+  /** Seconds that a payer has to pay. */
+  timeToPayS: number
 }
 
 /** The plan of a seed. */
@@ -79,6 +84,9 @@ export function planOf(seed: number): Plan {
     bills: random.whole(3, 8),
     transfers: random.whole(1, 3),
     billsWithinMs: random.pick([1, 100, 3_000, 30_000]),
+    charged: random.whole(2, 5),
+    chargedWithinMs: random.pick([1, 100, 3_000, 10_000]),
+    timeToPayS: random.pick([3, 12, 30]),
   }
 }
 

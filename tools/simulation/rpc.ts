@@ -22,13 +22,17 @@ const stream = () => Promise.reject(new Error('no call of a run is a stream'))
 const refused = (): Failure =>
   new Failure('SERVICE_UNAVAILABLE', 'no connection', { cause: new NotSent() })
 
+/** Who calls, and how long it waits. `as` is the name that the callee reads from its token; it reads none without. */
+export type CallOptions = { caller: Process; timeoutMs: number; as?: string }
+
 /** A client whose calls each go to one of the callees. It rejects as the product's clients do. */
 export function clientOf<S extends DescService>(
   simulation: Simulation,
   service: S,
   callees: readonly Callee<S>[],
-  { caller, timeoutMs }: { caller: Process; timeoutMs: number },
+  { caller, timeoutMs, as }: CallOptions,
 ): Client<S> {
+  const named = as === undefined ? {} : { caller: { kind: 'service' as const, name: as } }
   async function unary(
     method: DescMethodUnary,
     _signal: unknown,
@@ -41,7 +45,8 @@ export function clientOf<S extends DescService>(
     const { served, process } = simulation.scheduler.random.pick(callees)
     const limitMs = Math.min(ownTimeoutMs, leftMs)
     const handle = async () => {
-      const context = { requestId: '', traceparent: '', deadline: Date.now() + limitMs }
+      const deadline = Date.now() + limitMs
+      const context = { requestId: '', traceparent: '', deadline, ...named }
       const handler = (served() as unknown as Handlers)[method.localName]
       const request = create(method.input, input)
       return create(method.output, await runWithContext(context, async () => handler?.(request)))

@@ -1,11 +1,9 @@
-// Runs seeds one after the other on one server, and reports.
+// Runs seeds, on each core one at a time, and reports.
 import { createHash } from 'node:crypto'
-import { runBills } from './bills/run.ts'
-import { runDelivery } from './delivery/run.ts'
-import { startServer } from './postgres/server.ts'
-
-/** What a seed runs, one after the other. */
-const parts = { delivery: runDelivery, bills: runBills }
+import { startJob } from './jobs.ts'
+import { type PartName, partNames, services } from './parts.ts'
+import { startDatabases } from './postgres/databases.ts'
+import type { PartResult, Runner, RunnerOptions } from './runner.ts'
 
 /** Which seeds, for how long. */
 export type Wanted = {
@@ -13,10 +11,12 @@ export type Wanted = {
   count: number
   /** No seed begins after that. */
   withinMs: number
-  /** The only part to run; both when undefined. */
+  /** The only part to run; all when undefined. */
   part: string | undefined
   /** A superuser's URL of an empty database; a server of its own when undefined. */
   database: string | undefined
+  /** Seeds that run at the same time. One, for a database that is given. */
+  jobs: number
   showsHistory: boolean
 }
 
@@ -25,23 +25,57 @@ const say = (line: string): boolean => process.stdout.write(`${line}\n`)
 /** Runs them until one breaks a rule. Returns the exit code: 0 when none did, else 1. Throws for a part that is not there. */
 export async function runSeeds(wanted: Wanted): Promise<number> {
   const { first, count, withinMs, part, database, showsHistory } = wanted
-  const chosen = Object.entries(parts).filter(([name]) => part === undefined || part === name)
-  if (chosen.length === 0) throw new Error(`--part is one of ${Object.keys(parts).join(', ')}`)
-  const server = await startServer(['payments', 'delivery', 'accounts', 'billing'], database)
+  const parts = partNames.filter((name) => part === undefined || part === name)
+  if (parts.length === 0) throw new Error(`--part is one of ${partNames.join(', ')}`)
+  const jobs = Math.max(1, Math.min(database === undefined ? wanted.jobs : 1, count))
+  const databases = await startDatabases(services, { database, count: jobs })
+  const report = createReport(parts, showsHistory)
   const beganMs = performance.now()
-  const digest = createHash('sha256')
-  const tookMs = new Map(chosen.map(([name]) => [name, 0]))
-  let ran = 0
-  let isBroken = false
+  let next = first
+  async function runAll(runner: Runner): Promise<void> {
+    try {
+      while (next < first + count && !report.isBroken() && performance.now() - beganMs < withinMs) {
+        const seed = next
+        next += 1
+        report.add(seed, await runner.run(seed))
+      }
+    } finally {
+      await runner.close()
+    }
+  }
   try {
-    while (ran < count && !isBroken && performance.now() - beganMs < withinMs) {
-      const seed = first + ran
-      ran += 1
-      for (const [name, run] of chosen) {
-        const startedMs = performance.now()
-        const { broken, history } = await run(server, seed)
-        tookMs.set(name, (tookMs.get(name) ?? 0) + performance.now() - startedMs)
-        digest.update(history.join('\n'))
+    await Promise.all(
+      databases.urls.map(async (url) => {
+        const options = { url, parts, wantsHistory: showsHistory }
+        return runAll(jobs === 1 ? await runnerHere(options) : startJob(options))
+      }),
+    )
+  } finally {
+    await databases.stop()
+  }
+  report.end(first)
+  return report.isBroken() ? 1 : 0
+}
+
+/** Only a process that runs seeds loads what they run. */
+async function runnerHere(options: RunnerOptions): Promise<Runner> {
+  const { openRunner } = await import('./runner.ts')
+  return openRunner(options)
+}
+
+/** Collects what seeds come to, in any order. */
+function createReport(parts: readonly PartName[], showsHistory: boolean) {
+  const digests = new Map<number, string>()
+  const totals = new Map(parts.map((name) => [name, { seeds: 0, tookMs: 0 }]))
+  let isBroken = false
+  return {
+    isBroken: () => isBroken,
+    add(seed: number, results: readonly PartResult[]): void {
+      digests.set(seed, results.map(({ digest }) => digest).join(' '))
+      for (const { name, tookMs, broken, history } of results) {
+        const total = totals.get(name)
+        if (total !== undefined)
+          Object.assign(total, { seeds: total.seeds + 1, tookMs: total.tookMs + tookMs })
         if (showsHistory || broken.length > 0) for (const line of history) say(line)
         if (broken.length === 0) continue
         isBroken = true
@@ -49,11 +83,15 @@ export async function runSeeds(wanted: Wanted): Promise<number> {
         for (const line of broken) say(`  ${line}`)
         say(`repeat it: npm run simulate -- --part ${name} --seed ${seed}`)
       }
-    }
-  } finally {
-    await server.close()
+    },
+    /** The digest is of the seeds in their order, not in that in which they ended. */
+    end(first: number): void {
+      const all = createHash('sha256')
+      for (const [, digest] of [...digests].toSorted(([a], [b]) => a - b)) all.update(digest)
+      say(`seeds: ${digests.size} from ${first}, histories: ${all.digest('hex')}`)
+      for (const [name, { seeds, tookMs }] of totals) {
+        say(`${name}: ${seeds} seeds, ${(tookMs / 1_000).toFixed(1)} s`)
+      }
+    },
   }
-  say(`seeds: ${ran}, histories: ${digest.digest('hex')}`)
-  for (const [name, ms] of tookMs) say(`${name}: ${(ms / 1_000).toFixed(1)} s`)
-  return isBroken ? 1 : 0
 }

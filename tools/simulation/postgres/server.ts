@@ -1,16 +1,11 @@
 // The PostgreSQL of the simulation: a real one, whose statements take their time from the simulated clock, and which runs the
 // statements of its sessions one at a time.
-import fs from 'node:fs'
 import { Client } from 'pg'
-import { openDatabase, startupOptions } from '#platform/db/db.ts'
-import { migrate } from '#platform/db/migrate.ts'
-import { migrationFolders, type SchemaOwner } from '#platform/db/schemas.ts'
+import { startupOptions } from '#platform/db/db.ts'
+import type { SchemaOwner } from '#platform/db/schemas.ts'
 import { getTypeParser } from '#platform/db/types.ts'
-import { createLogger } from '#platform/telemetry/log.ts'
-import { startPostgres } from '../../../deploy/local/postgres/postgres.ts'
-import { seedBillers } from '../../../services/billing/seed.ts'
-import { freePorts, temporaryFolder } from '../../../test/support/servers.ts'
-import { listTouchedTables, prepareSchemas, setClock } from './simulation-store.ts'
+import { services } from '../parts.ts'
+import { listTouchedTables, setClock } from './simulation-store.ts'
 
 /** What the server answers to a statement. */
 export type Answer = { rows: unknown[]; rowCount: number | null; command: string }
@@ -64,79 +59,24 @@ export type Server = {
   close(): Promise<void>
 }
 
-const silentLog = createLogger({ part: 'simulation', level: 'silent' })
 const realTimeout = setTimeout
 const clearReal = clearTimeout
-/** A statement that has not answered by then may wait for a lock: PostgreSQL is asked. */
+/** A statement that has not answered by then may wait for a lock: PostgreSQL is asked, and if it does not wait, again after twice as long. */
 const askAfterMs = 3
 
-const settings = {
-  fsync: 'off',
-  full_page_writes: 'off',
-  synchronous_commit: 'off',
-  autovacuum: 'off',
-  shared_buffers: '64MB',
-  checkpoint_timeout: '1h',
-}
-
-/**
- * Prepares a server with the schemas of these services: the empty database at a superuser's URL, or a server of its own, which
- * has its data in memory where the system has a folder for that.
- */
-export async function startServer(
-  services: readonly SchemaOwner[],
-  database: string | undefined,
-): Promise<Server> {
-  const { url, stop } = database === undefined ? await ownServer() : { url: database, stop: none }
-  try {
-    for (const service of services) {
-      const directories = migrationFolders(service)
-      await migrate({ adminUrl: url, service, directories, log: silentLog })
-    }
-    const owner = new Client({ connectionString: url, types: { getTypeParser } })
-    await owner.connect()
-    await prepareSchemas(owner, services)
-    await seed(url, services)
-    // Between runs even tables that refuse it are emptied.
-    await owner.query('set session_replication_role = replica')
-    const kept = await listTouchedTables(owner, services)
-    return serverOn({ url, owner, services, kept }, stop)
-  } catch (error) {
-    await stop()
-    throw error
-  }
-}
-
-const none = async (): Promise<void> => undefined
-
-/** Writes the catalogue of billers, which no run changes. */
-async function seed(url: string, services: readonly SchemaOwner[]): Promise<void> {
-  if (!services.includes('billing')) return
-  const db = openDatabase({ url, service: 'billing', log: silentLog })
-  await seedBillers(db, 'sandbox')
-  await db.close()
-}
-
-async function ownServer(): Promise<{ url: string; stop: () => Promise<void> }> {
-  const folder = fs.existsSync('/dev/shm')
-    ? fs.mkdtempSync('/dev/shm/payweave-simulation-')
-    : temporaryFolder('simulation')
-  fs.chmodSync(folder, 0o711)
-  const [port = 0] = await freePorts(1)
-  const postgres = await startPostgres({ dataDir: folder, port, log: () => undefined, settings })
-  return {
-    url: postgres.adminUrl,
-    async stop() {
-      await postgres.stop()
-      fs.rmSync(folder, { recursive: true, force: true })
-    },
-  }
+/** Connects to a database that `startDatabases` has prepared. */
+export async function connectServer(url: string): Promise<Server> {
+  const owner = new Client({ connectionString: url, types: { getTypeParser } })
+  await owner.connect()
+  // Between runs even tables that refuse it are emptied.
+  await owner.query('set session_replication_role = replica')
+  return serverOn({ url, owner, kept: await listTouchedTables(owner, services) })
 }
 
 /** A database whose tables are empty, except the kept ones. */
-type Prepared = { url: string; owner: Client; services: readonly SchemaOwner[]; kept: string[] }
+type Prepared = { url: string; owner: Client; kept: string[] }
 
-function serverOn({ url, owner, services, kept }: Prepared, stop: () => Promise<void>): Server {
+function serverOn({ url, owner, kept }: Prepared): Server {
   const idle = new Map<SchemaOwner, ServerSession[]>(services.map((service) => [service, []]))
   const all: Client[] = [owner]
   const running = createRunning(owner)
@@ -184,7 +124,6 @@ function serverOn({ url, owner, services, kept }: Prepared, stop: () => Promise<
     },
     async close() {
       await Promise.all(all.map((client) => client.end()))
-      await stop()
     },
   }
 }
@@ -216,14 +155,14 @@ function createRunning(owner: Client) {
 
   /** Lets every statement end that can, and then calls their `onEnd` in the order in which they began. */
   async function settle(): Promise<void> {
-    for (let agreed = 0; agreed < 2; ) {
+    for (let agreed = 0, waitMs = askAfterMs; agreed < 2; waitMs *= 2) {
       const unanswered = open.filter(({ outcome }) => outcome === undefined)
       if (unanswered.length === 0) break
       const blocked = await blockers(unanswered)
       const mayRun = unanswered.filter(({ session }) => !blocked.has(session.pid))
       // Asked twice: between two answers of the server to one question another session may have gone on.
       agreed = mayRun.length === 0 ? agreed + 1 : 0
-      if (mayRun.length > 0) await firstOf(mayRun, askAfterMs)
+      if (mayRun.length > 0) await firstOf(mayRun, waitMs)
     }
     const ended = open.filter(({ outcome }) => outcome !== undefined)
     open = open.filter(({ outcome }) => outcome === undefined)

@@ -1,0 +1,8 @@
+// The parts of the simulation, and the schemas that they need.
+
+/** What a seed runs, one after the other. */
+export const partNames = ['delivery', 'bills', 'payments'] as const
+export type PartName = (typeof partNames)[number]
+
+/** The services whose schemas the database has. */
+export const services = ['payments', 'delivery', 'accounts', 'billing'] as const

@@ -1,0 +1,21 @@
+// The accounts processes of a run of payments: they take in the events in which money moved, and post them to the ledger.
+import { Registry } from 'prom-client'
+import type { Database } from '#platform/db/db.ts'
+import { settlementMetrics } from '../../../services/accounts/ledger/settlement-metrics.ts'
+import { startSettlementConsumer } from '../../../services/accounts/ledger/workers/settlement-consumer.ts'
+import { type Member, startMember } from '../member.ts'
+import type { Simulation } from '../simulation.ts'
+
+/** A process that posts settlements; the job that compares them later, and would hide a loss, does not run. */
+export type Ledger = Member & { served(): Database }
+
+/** Starts an accounts process. */
+export function startLedger(simulation: Simulation, name: string): Ledger {
+  return startMember(simulation, { name, service: 'accounts' }, ({ process, db, log }) => {
+    const metrics = new Registry()
+    const nats = simulation.broker.connect(process)
+    const posted = settlementMetrics({ metrics, db, log })
+    startSettlementConsumer({ db, nats, log, metrics, posted })
+    return db
+  })
+}
