@@ -2,6 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import {
   createdOf,
   merchant,
@@ -82,7 +83,11 @@ beforeAll(async () => {
   const message = { projectId: canary.description, paymentId: canary.apiKey }
   await refusalOf(stranger.payments.getPayment(message))
   stranger.close()
-  await shop.cancel(created.id)
+  // Not before the back end has reported that the card was refused.
+  await eventually(
+    () => shop.cancel(created.id),
+    ({ status, text }) => expect(status, text).toBe(200),
+  )
   await inbox.awaitNotifies(['payment_cancelled'])
   await Promise.all([plantInAccounts(), plantInBills()])
 })
