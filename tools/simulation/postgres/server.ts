@@ -7,6 +7,9 @@ import { getTypeParser } from '#platform/db/types.ts'
 import { services } from '../parts.ts'
 import { listTouchedTables, setClock } from './simulation-store.ts'
 
+/** The stream of a connection, which the types of the driver leave out. */
+type Corked = { connection: { stream: { cork(): void; uncork(): void } } }
+
 /** What the server answers to a statement. */
 export type Answer = { rows: unknown[]; rowCount: number | null; command: string }
 export type Outcome = { answer: Answer } | { error: unknown }
@@ -106,10 +109,15 @@ function serverOn({ url, owner, kept }: Prepared): Server {
     },
     async run({ session, statement, begins, nowMs, by, onEnd }) {
       const name = typeof statement === 'string' ? statement : statement.name
-      // Sent in one write with the statement. In a transaction that has failed all are refused.
+      const { stream } = (session.client as unknown as Corked).connection
+      stream.cork()
+      // In a transaction that has failed all are refused.
       if (begins) session.client.query('begin').catch(() => undefined)
       if (typeof statement !== 'string') setClock(session.client, nowMs, by, name)
-      await running.add(session, session.client.query(statement), onEnd)
+      const answer = session.client.query(statement)
+      // All of it in one write: the server is woken once.
+      stream.uncork()
+      await running.add(session, answer, onEnd)
     },
     isWaiting: (session) => running.isWaiting(session),
     isDeadlocked: async (session) => (await running.cycleOf(session)).has(session.pid),
