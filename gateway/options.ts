@@ -13,7 +13,6 @@ import type { VersionNotices } from '#platform/config/values.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Access } from './access/auth.ts'
 import type { FinishedRequest } from './api-log/finished-request.ts'
-import type { BodyLimits } from './http/body/body-reader.ts'
 import type { InFlightLimits } from './http/in-flight.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Brands } from './pages/brand/brands.ts'
@@ -31,6 +30,16 @@ export type RouteTimeouts = {
 
 /** State of every part by its name. */
 export type ReadyParts = () => Promise<Record<string, boolean>>
+
+/** Limits of request bodies. */
+export type BodyLimits = {
+  /** One body. */
+  bytes: number
+  /** All incomplete bodies together whose client is not authenticated: bad headers, or a subscription key that is not in the cache. */
+  unauthenticatedBytes: number
+  /** How long such a body may take. */
+  unauthenticatedMs: number
+}
 
 /** Settings of the edge. */
 export type EdgeSettings = {

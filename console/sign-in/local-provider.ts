@@ -1,7 +1,7 @@
 // The identity provider of a start on one machine: OpenID Connect with the sandbox's people, behind the key of the banner.
 import { createHash, createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { digestsEqual, hashToken } from '#core/identity/token.ts'
+import { digestsEqual, hashToken } from '#core/identity/digest.ts'
 import { keyIdOf, signJwt } from '#platform/rpc/auth/jwt.ts'
 import { sendPage } from '../pages/render.ts'
 import { ownCookie } from './cookies.ts'

@@ -1,8 +1,8 @@
 // Sessions of people: a random token in the cookie, its hash in the database.
 import { createHmac, randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { digestsEqual, hashToken } from '#core/identity/digest.ts'
 import { randomId } from '#core/identity/id.ts'
-import { digestsEqual, hashToken } from '#core/identity/token.ts'
 import type { Database } from '#platform/db/db.ts'
 import { formatMembership, type Membership, parseMembership } from '#platform/rpc/auth/roles.ts'
 import {

@@ -1,6 +1,6 @@
 // Seals values, for the wire or for a row of a table, and signs webhooks. A refusal of a sealed value gives no reason.
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
-import { digestsEqual } from './token.ts'
+import { digestsEqual } from './digest.ts'
 
 /** An AES-256 key and the 8 hex digits that name it. */
 export type SealKey = { keyId: string; key: Buffer }

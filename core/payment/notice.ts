@@ -1,6 +1,6 @@
 // Renders the light lifecycle pushes of payment requests.
 import { formatAmount } from '#core/money/money.ts'
-import type { PaymentView } from '#core/payment/view.ts'
+import type { PaymentView } from '#core/payment/snapshot.ts'
 import type { NoticeKind } from '#core/payment/words.ts'
 import { formatIso } from '#core/text/time.ts'
 

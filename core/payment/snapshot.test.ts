@@ -1,8 +1,14 @@
 // What merchants read about a payment, field by field, and that pushes say what the status response says.
 import { describe, expect, it } from 'vitest'
 import { renderNotice } from './notice.ts'
-import { renderCallback, renderCreated, renderDetails, renderStatus } from './snapshot.ts'
-import { type PaymentMessage, readPayment } from './view.ts'
+import {
+  type PaymentMessage,
+  readPayment,
+  renderCallback,
+  renderCreated,
+  renderDetails,
+  renderStatus,
+} from './snapshot.ts'
 import {
   noticeKinds,
   numberOf,

@@ -1,7 +1,7 @@
 // Proves which characters a text may hold.
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { findForbiddenCharacter, hasForbiddenCharacter } from './text.ts'
+import { findForbiddenCharacter, hasForbiddenCharacter, isCountry, normalizeEmail } from './text.ts'
 
 describe('forbidden characters', () => {
   it.each([
@@ -52,4 +52,25 @@ describe('forbidden characters', () => {
       }),
     )
   })
+})
+
+describe('isCountry', () => {
+  it.each(['TT', 'US', 'GB', 'JP', 'SS', 'CW', 'AQ'])('isCountry accepts %s', (code) => {
+    expect(isCountry(code)).toBe(true)
+  })
+
+  it.each(['tt', 'Tt', 'UK', 'XK', 'XX', 'ZZ', 'AN', 'EU', 'TTO', '780', '', ' TT', 'toString'])(
+    'isCountry refuses %j',
+    (code) => expect(isCountry(code)).toBe(false),
+  )
+})
+
+it.each(['AMA@Example.com', ' ama@example.com ', 'ａｍａ@example.com', 'ama@EXAMPLE.COM'])(
+  'the e-mail address %s is normalized to ama@example.com',
+  (email) => expect(normalizeEmail(email)).toBe('ama@example.com'),
+)
+
+it('an accent makes another address, whether written as one character or two', () => {
+  expect(normalizeEmail('josé@example.com')).not.toBe(normalizeEmail('jose@example.com'))
+  expect(normalizeEmail('jose\u0301@example.com')).toBe(normalizeEmail('josé@example.com'))
 })

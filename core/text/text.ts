@@ -1,4 +1,7 @@
-// Finds characters that no text of a request may hold; does not change the text.
+// Rules of short texts: characters that no text of a request may hold, country codes, e-mail addresses.
+
+// The country codes are imported by file, because the package's main entry loads the country names of some eighty languages at start.
+import { getAlpha2Codes } from 'i18n-iso-countries/index.js'
 
 const forbidden = /[\p{Cc}\p{Cs}]/u
 const forbiddenInMultiline = /(?!\t|\r?\n)[\p{Cc}\p{Cs}]/u
@@ -26,4 +29,21 @@ export function findForbiddenCharacter(
 /** Returns whether a text holds a forbidden character. */
 export function hasForbiddenCharacter(text: string, options: TextOptions = {}): boolean {
   return findForbiddenCharacter(text, options) !== undefined
+}
+
+// The package lists Kosovo's code, which is user-assigned and not part of the standard.
+const userAssigned = 'XK'
+const alpha2Codes = new Set(Object.keys(getAlpha2Codes()).filter((code) => code !== userAssigned))
+
+/** Returns whether a code is an ISO 3166-1 alpha-2 country code in capitals. */
+export function isCountry(code: string): boolean {
+  return alpha2Codes.has(code)
+}
+
+/**
+ * An e-mail address for comparison: lower case, Unicode NFKC, no blanks around it. Accents stay: they make another
+ * mailbox.
+ */
+export function normalizeEmail(email: string): string {
+  return email.normalize('NFKC').toLowerCase().trim()
 }

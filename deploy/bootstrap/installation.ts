@@ -1,7 +1,7 @@
 // The secrets of a whole installation: makes those that are missing, and rotates keys without a gap; never prints one.
 
+import { hashToken } from '#core/identity/digest.ts'
 import { newKey } from '#core/identity/id.ts'
-import { hashToken } from '#core/identity/token.ts'
 import { natsUsers, portPlaces, storing } from '#platform/config/setting.ts'
 import { isConnector } from '#platform/rpc/auth/connector-name.ts'
 import {

@@ -1,7 +1,7 @@
 // Gives every process its own secrets in a folder of its own; never prints or logs one.
 import fs from 'node:fs'
 import path from 'node:path'
-import { hashToken } from '#core/identity/token.ts'
+import { hashToken } from '#core/identity/digest.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 
 import { signInKeyFile, signInLink } from '../../console/sign-in/local-key.ts'

@@ -6,8 +6,8 @@ import type { Environment as PayweaveEnvironment } from '#platform/config/settin
 import { withProject } from '#platform/rpc/client/client.ts'
 import { type Lookup, ttlCache } from '#platform/rpc/client/ttl-cache.ts'
 import { type CallContext, currentContext, runWithContext } from '#platform/rpc/context.ts'
-import { type AddressMatch, parseRanges } from '../http/client-ip.ts'
 import { refusal, toPublicError } from '../http/envelope.ts'
+import { type AddressMatch, parseRanges } from '../http/headers.ts'
 
 /** A project whose subscription key was accepted. */
 export type OpenedProject = {

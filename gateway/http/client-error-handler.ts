@@ -11,8 +11,6 @@ import type { FastifyRequest } from 'fastify'
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { EdgeSettings } from '../options.ts'
-import type { ClientIpReader } from './client-ip.ts'
-import { type EdgeRequest, startEdgeRequest } from './edge-request.ts'
 import { lateRequest, refusal } from './envelope.ts'
 import {
   pathOf,
@@ -21,8 +19,10 @@ import {
   type RouteTable,
   refusalFor,
 } from './failures.ts'
+import type { ClientIpReader } from './headers.ts'
 import type { InFlight } from './in-flight.ts'
 import type { RequestLog } from './request-start.ts'
+import { type EdgeRequest, startEdgeRequest } from './route.ts'
 import { maxHeaderBytes } from './server.ts'
 
 export type ClientErrorOptions = {

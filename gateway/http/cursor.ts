@@ -1,6 +1,7 @@
 // Cursors of lists: page tokens of services, signed, so that only those that we issued for a list and its filters pass.
+
+import { digestsEqual, hashKey } from '#core/identity/digest.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
-import { digestsEqual, hashKey } from '#core/identity/token.ts'
 import { invalidField } from './validate.ts'
 
 /** The list that a cursor belongs to. */

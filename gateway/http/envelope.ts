@@ -1,7 +1,7 @@
 // The JSON envelope of every answer of the API, by route group.
 import { Failure, isPublicReason, type Reason, reasons } from '#core/errors/errors.ts'
 import { formatIso } from '#core/text/time.ts'
-import type { ObservedClientIp } from './client-ip.ts'
+import type { ObservedClientIp } from './headers.ts'
 
 /** Which facts of the request a response contains. */
 type Facts = { requestId: boolean; timestamp: boolean; clientIp: boolean }

@@ -3,9 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Failure, type Reason, reasons } from '#core/errors/errors.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { EdgeSettings } from '../options.ts'
-import { notedHeaders } from './edge-request.ts'
 import { errorBody, publicFailure, statusOf } from './envelope.ts'
-import { type RouteRow, showsClientIp } from './route.ts'
+import { notedHeaders, type RouteRow, showsClientIp } from './route.ts'
 import { noticeHeaders } from './version-notice.ts'
 
 /** A refusal ready to be written. */

@@ -7,11 +7,10 @@ import type { Access } from '../access/auth.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { EdgeSettings, GatewayOptions } from '../options.ts'
 import { isPagePath } from '../pages/index.ts'
-import type { ClientIpReader } from './client-ip.ts'
-import { startEdgeRequest } from './edge-request.ts'
 import { transportSecurity } from './failures.ts'
+import type { ClientIpReader } from './headers.ts'
 import type { Ending, InFlight } from './in-flight.ts'
-import { traceparentOf } from './route.ts'
+import { startEdgeRequest, traceparentOf } from './route.ts'
 
 /** Dependencies of the first step. */
 export type RequestStartOptions = {

@@ -1,20 +1,111 @@
-// One row per route, and the one place that runs the steps of the edge in their order.
+// One row per route, the state of a request, and the one place that runs the steps of the edge in their order.
+
+import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Failure } from '#core/errors/errors.ts'
+import { Failure, type Reason } from '#core/errors/errors.ts'
+import { isUuid, randomId } from '#core/identity/id.ts'
 import type { ContractVersion } from '#core/text/contract-version.ts'
 import { type CallContext, runWithContext } from '#platform/rpc/context.ts'
-import { childTraceparent } from '#platform/telemetry/spans.ts'
+import { childTraceparent, type Span } from '#platform/telemetry/spans.ts'
 import type { OpenedProject } from '../access/auth.ts'
-import { type LookupKind, lookupLimit, type RateLimit, rateLimit } from '../access/rate-limit.ts'
+import {
+  type LookupKind,
+  lookupLimit,
+  type RateLimit,
+  type RateLimitHeaders,
+  rateLimit,
+} from '../access/rate-limit.ts'
 import type { EdgeServices, EdgeSettings, RouteTimeouts } from '../options.ts'
 import type { ArtefactUpload } from '../routes/account/artefact-upload.ts'
 import { type FormNames, isForm, readForm } from './body/multipart.ts'
-import { type EdgeRequest, notedHeaders } from './edge-request.ts'
 import { type Answer, type EnvelopeName, refusal, successBody } from './envelope.ts'
-import { type EdgeHeaders, type HeaderNeeds, headerCheck } from './headers.ts'
+import {
+  type ClientIpReader,
+  type EdgeHeaders,
+  type HeaderNeeds,
+  headerCheck,
+  type ObservedClientIp,
+} from './headers.ts'
 import { requestTimeoutMs } from './server.ts'
 import type { Check, QueryCheck } from './validate.ts'
 import { noticeHeaders } from './version-notice.ts'
+
+/** A body that could be read. */
+export type JsonBody = {
+  fields: Record<string, unknown>
+  /** The body certainly has no forbidden character and no infinite number, so checks need not search its values for them. */
+  isPlain: boolean
+  /** Bytes that it came in. */
+  bytes: number
+}
+
+/** The state of one request. The steps that handle it fill it in. */
+export type EdgeRequest = {
+  /** The client's `PW-request-id` when that is a UUID, else one of ours. */
+  requestId: string
+  clientIp: ObservedClientIp
+  /** Set by the parser of the body. */
+  body: JsonBody | undefined
+  /** Set once the subscription key was accepted. */
+  projectId: string | undefined
+  /** Set once the API key was accepted. */
+  merchantId?: string
+  /** The text fields of a form. */
+  form?: Record<string, string>
+  /** Why it was refused. */
+  reason: Reason | undefined
+  /** The field that the refusal names, if it names one. */
+  field?: string | undefined
+  /** The body of the response, if it is text. */
+  answer?: string
+  /** Value of `PW-Warning`: the fields of the body that the route does not know. */
+  warning: string | undefined
+  /** Set once a limit counted the request. */
+  rateLimit: RateLimitHeaders | undefined
+  /**
+   * When the response began, by the clock of `performance`, if it is an event stream. The measured duration ends here: how long
+   * the client stays connected is not latency.
+   */
+  streamedMs?: number
+  /** Absent while traces are off. */
+  span?: Span | undefined
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    edge: EdgeRequest
+  }
+}
+
+/** Makes the state of a request that has just arrived. */
+export function startEdgeRequest(
+  raw: Pick<IncomingMessage, 'headers' | 'socket'>,
+  readClientIp: ClientIpReader,
+  span?: Span,
+): EdgeRequest {
+  const given = raw.headers['pw-request-id']
+  return {
+    requestId: typeof given === 'string' && isUuid(given) ? given : randomId(),
+    clientIp: readClientIp(raw),
+    body: undefined,
+    projectId: undefined,
+    reason: undefined,
+    warning: undefined,
+    rateLimit: undefined,
+    span,
+  }
+}
+
+/** The warning and rate-limit headers of a response, whether it is a success or a refusal. */
+export function notedHeaders({ warning, rateLimit }: EdgeRequest): Record<string, string> {
+  return {
+    ...(warning !== undefined && { 'pw-warning': warning }),
+    ...(rateLimit !== undefined && {
+      'ratelimit-policy': rateLimit.policy,
+      ratelimit: rateLimit.state,
+    }),
+  }
+}
 
 /** What the client sent, with every value known to be well formed. */
 export type Input<Q, B> = {
@@ -124,7 +215,7 @@ export function routeRunner(
       throw refusal('PW_ACCOUNT_ACCESS_REQUIRED')
     }
     const caller = { ...checked, projectId }
-    const form = isForm(request) ? row.form : undefined
+    const form = row.form !== undefined && isForm(request) ? row.form : undefined
     if (form === undefined) return await answer(row, request, caller, undefined)
     const upload = form.open(services, { projectId, requestId: edge.requestId })
     try {

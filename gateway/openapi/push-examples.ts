@@ -1,7 +1,6 @@
 // Examples of every push for the documents, made by the code that renders pushes.
 import { renderNotice } from '#core/payment/notice.ts'
-import { renderCallback } from '#core/payment/snapshot.ts'
-import type { PaymentView } from '#core/payment/view.ts'
+import { type PaymentView, renderCallback } from '#core/payment/snapshot.ts'
 import {
   type NoticeKind,
   noticeKinds,

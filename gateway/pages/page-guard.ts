@@ -1,7 +1,7 @@
 // Protects hosted pages: security headers, cross-site request forgery, shape of link tokens.
 import { createHmac, randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { digestsEqual } from '#core/identity/token.ts'
+import { digestsEqual } from '#core/identity/digest.ts'
 
 /** How long a page that was opened can still be submitted. */
 const formLifetimeS = 2 * 60 * 60

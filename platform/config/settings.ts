@@ -1,6 +1,5 @@
 // The one table of settings: source of validation, the redacted print and the docs.
 
-import { partOrigins } from './part-origins.ts'
 import { consolePort, metricsUrls, setting } from './setting.ts'
 import {
   baseUrl,
@@ -10,8 +9,10 @@ import {
   integer,
   networks,
   optional,
+  origins,
   path,
   plainText,
+  type Reader,
   schedule,
   userLimits,
   versionNotices,
@@ -137,6 +138,19 @@ const lifetimes = {
     meaning:
       'Lets holders of a bearer move the business time of all projects ahead, to test expiries and delays. Production refuses to start with 1.',
   }),
+}
+
+/** The origins of several parts, each by its name. */
+const partOrigins: Reader<readonly { part: string; url: string }[]> = {
+  of: 'part=http(s)://host[:port], by commas',
+  read: (text) =>
+    text.split(',').map((item) => {
+      const [part = '', url = '', ...rest] = item.trim().split('=')
+      if (!/^[a-z-]{1,40}$/.test(part) || rest.length > 0) {
+        throw new Error('must be part=origin, by commas')
+      }
+      return { part, url: origins.read(url) }
+    }),
 }
 
 const people = {

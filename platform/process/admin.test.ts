@@ -1,7 +1,8 @@
 // The operators' port over real HTTP.
 import { afterEach, describe, expect, it } from 'vitest'
+import { rpcMetrics } from '../rpc/server/served-call.ts'
 import { createLogger } from '../telemetry/log.ts'
-import { createMetrics, databaseMetrics, rpcMetrics } from '../telemetry/metrics.ts'
+import { createMetrics, databaseMetrics } from '../telemetry/metrics.ts'
 import { type AdminServer, serveAdmin } from './admin.ts'
 
 const log = createLogger({ part: 'test', level: 'silent' })

@@ -1,5 +1,5 @@
 // The metrics that every process exposes to Prometheus; takes no label from a request.
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Database } from '../db/db.ts'
 import { hedgeCounts } from '../rpc/client/hedging.ts'
 import type { Logger } from './log.ts'
@@ -44,36 +44,6 @@ function hedgeMetrics(registry: Registry): void {
       for (const [outcome, count] of Object.entries(hedgeCounts)) this.inc({ outcome }, count)
     },
   })
-}
-
-/**
- * Counts and times RPCs by method (`pkg.Service/Method`) and gRPC status name. `observe` takes milliseconds; the metric
- * is in seconds. Throws an Error when the registry has the metric.
- */
-export function rpcMetrics(registry: Registry): {
-  observe(method: string, code: string, durationMs: number): void
-} {
-  const duration = new Histogram({
-    name: 'payweave_rpc_duration_seconds',
-    help: 'Time from the arrival of an RPC to its response.',
-    labelNames: ['method', 'code'] as const,
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers: [registry],
-  })
-  // Two levels, by method and then by code: joining both into one key would cost more per call than counting it.
-  const known = new Map<string, Map<string, Histogram.Internal<'method' | 'code'>>>()
-  return {
-    observe(method, code, durationMs) {
-      const byCode = known.get(method) ?? new Map<string, Histogram.Internal<'method' | 'code'>>()
-      known.set(method, byCode)
-      let found = byCode.get(code)
-      if (found === undefined) {
-        found = duration.labels({ method, code })
-        byCode.set(code, found)
-      }
-      found.observe(durationMs / 1_000)
-    },
-  }
 }
 
 /** How `databaseGauge` reads its value. */

@@ -1,7 +1,7 @@
 // Look-ups at the edge: what reaches the service, what the client sees, what is counted, what is logged.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Failure, type Reason } from '#core/errors/errors.ts'
-import { fingerprint } from '#core/identity/fingerprint.ts'
+import { fingerprint } from '#core/identity/digest.ts'
 import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { AccountStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { call, type EdgeFixture, goodHeaders, type Seen, startEdge } from './harness.ts'

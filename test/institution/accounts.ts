@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { create, equals } from '@bufbuild/protobuf'
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { Failure, type Reason } from '#core/errors/errors.ts'
-import { hashToken } from '#core/identity/token.ts'
+import { hashToken } from '#core/identity/digest.ts'
 import { CheckGrantResponseSchema } from '#gen/payweave/accounts/v1/access_pb.js'
 import {
   AccountSchema,

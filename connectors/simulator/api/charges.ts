@@ -2,8 +2,8 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
+import { hashToken } from '#core/identity/digest.ts'
 import { newKey } from '#core/identity/id.ts'
-import { hashToken } from '#core/identity/token.ts'
 import {
   AttemptOutcome,
   type Charge,

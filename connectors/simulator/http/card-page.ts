@@ -1,7 +1,7 @@
 // The card form that payers' pages show in a frame. Card numbers are never stored or printed.
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { hashToken } from '#core/identity/digest.ts'
 import { isUuid, randomId } from '#core/identity/id.ts'
-import { hashToken } from '#core/identity/token.ts'
 import { refusalReasons } from '#core/payment/words.ts'
 import { directionOf, type Language } from '#core/text/language.ts'
 import { refusals } from '#core/text/refusals.ts'

@@ -1,8 +1,8 @@
 // Maps payweave.backend.v1's charges to the operations.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
+import { hashToken } from '#core/identity/digest.ts'
 import { newKey } from '#core/identity/id.ts'
-import { hashToken } from '#core/identity/token.ts'
 import type { ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
 import { attemptAnswer, chargeHandlers } from '../../kit/api/payments.ts'
 import { refuse, rolledUpId } from '../../kit/api/request.ts'

@@ -1,6 +1,6 @@
 // Tests which part of a body its fingerprint covers.
 import { describe, expect, it } from 'vitest'
-import { fingerprint } from '#core/identity/fingerprint.ts'
+import { fingerprint } from '#core/identity/digest.ts'
 import { billPayBody } from '../../routes/bill-payments/schemas.ts'
 import { institutionTransactionBody } from '../../routes/institution/schemas.ts'
 import { paymentRequestBody } from '../../routes/payments/schemas.ts'

@@ -2,9 +2,9 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Static } from 'typebox'
 import { Failure } from '#core/errors/errors.ts'
-import { fingerprint } from '#core/identity/fingerprint.ts'
-import { normalizeEmail } from '#core/text/email.ts'
+import { fingerprint } from '#core/identity/digest.ts'
 import { maskLookup } from '#core/text/mask.ts'
+import { normalizeEmail } from '#core/text/text.ts'
 import { formatIso } from '#core/text/time.ts'
 import {
   type Account,

@@ -1,7 +1,7 @@
 // The /bill_payments routes: create a bill payment, read its outcome and receipt.
 import type { Static } from 'typebox'
 import { Failure, type Reason } from '#core/errors/errors.ts'
-import { fingerprint } from '#core/identity/fingerprint.ts'
+import { fingerprint } from '#core/identity/digest.ts'
 import { formatAmount } from '#core/money/money.ts'
 import {
   type BillPayment,

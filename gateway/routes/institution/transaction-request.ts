@@ -2,7 +2,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Static } from 'typebox'
-import { fingerprint } from '#core/identity/fingerprint.ts'
+import { fingerprint } from '#core/identity/digest.ts'
 import {
   type CreateTransactionRequestSchema,
   TransactionType,

@@ -1,7 +1,12 @@
 // The /payments routes: translate requests for the payments service and its results into answers.
-import { fingerprint } from '#core/identity/fingerprint.ts'
-import { renderCreated, renderDetails, renderStatus } from '#core/payment/snapshot.ts'
-import { type PaymentMessage, readPayment } from '#core/payment/view.ts'
+import { fingerprint } from '#core/identity/digest.ts'
+import {
+  type PaymentMessage,
+  readPayment,
+  renderCreated,
+  renderDetails,
+  renderStatus,
+} from '#core/payment/snapshot.ts'
 import { numberOf, paymentChannels, paymentMethods } from '#core/payment/words.ts'
 import { checkPushUrl } from '#core/text/push-url.ts'
 import type {

@@ -21,9 +21,14 @@ import {
 import { Failure } from '#core/errors/errors.ts'
 import { type DurableOptions, eventStream, type StreamOptions } from '../topology.ts'
 import { type Batches, inBatches } from './batches.ts'
-import { type BrokerConnection, keepConnected } from './connection.ts'
+import {
+  acknowledgedBy,
+  type BrokerConnection,
+  keepConnected,
+  noAnswer,
+  type PublishAcknowledged,
+} from './connection.ts'
 import { inboxPrefixOf, type NatsOptions, open } from './open.ts'
-import { acknowledgedBy, noAnswer, type PublishAcknowledged } from './publish.ts'
 import { type ServerSwitch, serverSwitch } from './servers.ts'
 import { type Changed, ensure } from './streams.ts'
 

@@ -1,6 +1,6 @@
 // Tests what counts as an acknowledgement of the broker, and what else ends a publication.
 import { expect, it } from 'vitest'
-import { acknowledgedBy, type PublishingLink } from './publish.ts'
+import { acknowledgedBy, type PublishingLink } from './connection.ts'
 
 type Answer = { data: Uint8Array; headers?: { code: number } }
 type Callback = Parameters<PublishingLink<null>['subscribe']>[1]['callback']

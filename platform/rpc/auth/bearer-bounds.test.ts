@@ -12,8 +12,8 @@ import { enveloped } from '../../testing/rpc/call-streams.ts'
 import { bearerCredential, listeningLog, newSecrets } from '../../testing/rpc/harness.ts'
 import { errorOf, errorOfBytes, type Way, ways } from '../../testing/rpc/raw-calls.ts'
 import { serveRpc } from '../server/server.ts'
+import { projectOf } from './callers.ts'
 import { openIdentity } from './identity.ts'
-import { projectOf } from './project.ts'
 import type { Bearer } from './trust.ts'
 
 const closers: Array<() => Promise<void>> = []

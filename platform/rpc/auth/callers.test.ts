@@ -1,6 +1,7 @@
 // Who may call what, and that the table names only methods that exist.
 
-import type { DescMethod, DescService } from '@bufbuild/protobuf'
+import { randomUUID } from 'node:crypto'
+import { create, type DescMethod, type DescService } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
@@ -34,13 +35,13 @@ import { KeyService } from '#gen/payweave/keys/v1/keys_pb.js'
 import { ChargeReportService } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
-import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
+import { GetPaymentRequestSchema, PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
 import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { CallService } from '#gen/payweave/rpc/v1/call_pb.js'
-import type { Caller } from '../context.ts'
-import { callers, permissionOf, secretMethods } from './callers.ts'
+import { type CallContext, type Caller, runWithContext } from '../context.ts'
+import { bindToProject, callers, permissionOf, secretMethods } from './callers.ts'
 
 const services: DescService[] = [
   AccessService,
@@ -200,4 +201,23 @@ describe('the table of callers', () => {
       expect(permissionOf(method)(caller)).toBe(false)
     }
   })
+})
+
+const bind = bindToProject(PaymentsService.method.getPayment)
+const context = { requestId: randomUUID(), traceparent: '' }
+const message = () => create(GetPaymentRequestSchema, { projectId: randomUUID() })
+
+it('a call without a context or a caller is refused', () => {
+  const refused = expect.objectContaining({ reason: 'PERMISSION_DENIED' })
+  expect(() => bind?.(message())).toThrow(refused)
+  expect(() => runWithContext(context, () => bind?.(message()))).toThrow(refused)
+})
+
+it('a call of a process passes for each project, one of a bearer for its own alone', () => {
+  const as = (caller: CallContext['caller']) => () =>
+    runWithContext({ ...context, caller }, () => bind?.(message()))
+  expect(as({ kind: 'service', name: 'gateway' })).not.toThrow()
+  expect(as({ kind: 'bearer', name: 'team', projectId: randomUUID() })).toThrow(
+    expect.objectContaining({ reason: 'PERMISSION_DENIED' }),
+  )
 })

@@ -9,7 +9,7 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { dialCallStream, enveloped, requestBytes } from '../../testing/rpc/call-streams.ts'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
 import { errorOf, errorOfBytes, type Way } from '../../testing/rpc/raw-calls.ts'
-import { watchLimits } from '../server/connection.ts'
+import { watchLimits } from './limits.ts'
 
 const closers: Array<() => unknown> = []
 afterEach(async () => {

@@ -10,7 +10,7 @@ import {
   type Interceptor,
   type ServiceImpl,
 } from '@connectrpc/connect'
-import { bindToProject } from '../auth/project.ts'
+import { bindToProject } from '../auth/callers.ts'
 import { iterateWithContext, runWithContext } from '../context.ts'
 import { ofDecoding } from '../error-responses.ts'
 import { oldName } from '../old-names.ts'

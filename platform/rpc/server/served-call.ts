@@ -1,5 +1,6 @@
-// The context of a call that this process is answering.
+// The context of a call that this process is answering, and how calls are logged and counted.
 import { Code, ConnectError, createContextKey } from '@connectrpc/connect'
+import { Histogram, type Registry } from 'prom-client'
 import { Failure } from '#core/errors/errors.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { childTraceparent, endRpcServerSpan, type Span } from '#platform/telemetry/spans.ts'
@@ -11,8 +12,7 @@ import {
   toConnectError,
   withReason,
 } from '../errors.ts'
-import type { Lease } from '../limits/limits.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Lease } from '../limits/limits.ts'
 
 /** What the server knows of a method before any call. */
 export interface Rpc {
@@ -124,6 +124,34 @@ export const servedCallKey = createContextKey<ServedCall | undefined>(undefined,
 export interface RpcMetrics {
   /** Records one answered call; `durationMs` runs from its headers to its answer. */
   observe(method: string, code: string, durationMs: number): void
+}
+
+/**
+ * Counts and times RPCs by method (`pkg.Service/Method`) and gRPC status name. `observe` takes milliseconds; the metric
+ * is in seconds. Throws an Error when the registry has the metric.
+ */
+export function rpcMetrics(registry: Registry): RpcMetrics {
+  const duration = new Histogram({
+    name: 'payweave_rpc_duration_seconds',
+    help: 'Time from the arrival of an RPC to its response.',
+    labelNames: ['method', 'code'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  })
+  // Two levels, by method and then by code: joining both into one key would cost more per call than counting it.
+  const known = new Map<string, Map<string, Histogram.Internal<'method' | 'code'>>>()
+  return {
+    observe(method, code, durationMs) {
+      const byCode = known.get(method) ?? new Map<string, Histogram.Internal<'method' | 'code'>>()
+      known.set(method, byCode)
+      let found = byCode.get(code)
+      if (found === undefined) {
+        found = duration.labels({ method, code })
+        byCode.set(code, found)
+      }
+      found.observe(durationMs / 1_000)
+    },
+  }
 }
 
 /** Where answered calls are written down. */

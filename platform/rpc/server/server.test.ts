@@ -12,7 +12,7 @@ import { Health } from '#gen/health/v1/health_pb.js'
 import { InboxService, InboxState } from '#gen/payweave/events/v1/events_pb.js'
 import { startStopwatch } from '../../../test/support/stopwatch.ts'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
-import { projectOf } from '../auth/project.ts'
+import { projectOf } from '../auth/callers.ts'
 import { createRpcClient, withProject } from '../client/client.ts'
 import { type CallContext, currentContext, runWithContext } from '../context.ts'
 

@@ -2,7 +2,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, missing } from '#core/errors/errors.ts'
-import { hashToken } from '#core/identity/token.ts'
+import { hashToken } from '#core/identity/digest.ts'
 import { idIn, pageOf, pageSizeOf, tokenOf } from '#core/paging.ts'
 import {
   type BillingService,
@@ -11,7 +11,7 @@ import {
   RetryCategory as WireCategory,
 } from '#gen/payweave/billing/v1/billing_pb.js'
 import { printReceipt } from '#platform/pdf/print.ts'
-import { projectOf } from '#platform/rpc/auth/project.ts'
+import { projectOf } from '#platform/rpc/auth/callers.ts'
 import { currentContext, runWithContext } from '#platform/rpc/context.ts'
 import type { Bill, BillOrder, BillState, RetryCategory } from '../domain/bill.ts'
 import { receiptOfBill } from '../domain/receipt.ts'

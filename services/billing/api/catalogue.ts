@@ -8,7 +8,7 @@ import {
   type ResolveReviewRequest,
   type Product as WireProduct,
 } from '#gen/payweave/billing/v1/catalogue_pb.js'
-import { projectOf } from '#platform/rpc/auth/project.ts'
+import { projectOf } from '#platform/rpc/auth/callers.ts'
 import { auditName, currentContext } from '#platform/rpc/context.ts'
 import { timestampFromMicros } from '#platform/rpc/timestamps.ts'
 import type { Product, Range } from '../domain/catalogue.ts'

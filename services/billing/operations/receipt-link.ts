@@ -1,7 +1,7 @@
 // The token in the link of a receipt, derived from a key and the payment's id. Only its hash is stored.
 import { Failure } from '#core/errors/errors.ts'
+import { deriveToken, hashToken } from '#core/identity/digest.ts'
 import type { KeyRing, KeySource } from '#core/identity/key-ring.ts'
-import { deriveToken, hashToken } from '#core/identity/token.ts'
 import type { Queryable } from '#platform/db/db.ts'
 import type { Bill } from '../domain/bill.ts'
 import { findByTransaction, renewLink } from '../store/bill-store.ts'

@@ -16,7 +16,7 @@ import {
   RequestOutcome,
 } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
-import { projectOf } from '#platform/rpc/auth/project.ts'
+import { projectOf } from '#platform/rpc/auth/callers.ts'
 import {
   findRequest,
   insertRequests,

@@ -7,7 +7,7 @@ import type {
   MerchantDeliveryService,
 } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import type { Database } from '#platform/db/db.ts'
-import { projectOf } from '#platform/rpc/auth/project.ts'
+import { projectOf } from '#platform/rpc/auth/callers.ts'
 import {
   findMerchantDelivery,
   listMerchantDeliveries,

@@ -1,13 +1,13 @@
 // Maps ReplayService and EndpointService to jobs and receivers and back.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid } from '#core/errors/errors.ts'
-import { fingerprint } from '#core/identity/fingerprint.ts'
+import { fingerprint } from '#core/identity/digest.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { badPageToken, pageOf, pageSizeOf, textIn, timePlaceIn, tokenOf } from '#core/paging.ts'
 import type { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import type { ReplayFilter, ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import type { Database } from '#platform/db/db.ts'
-import { projectOf } from '#platform/rpc/auth/project.ts'
+import { projectOf } from '#platform/rpc/auth/callers.ts'
 import { type DeliveryState, deliveryKinds, endedStates } from '../domain/delivery.ts'
 import {
   findEndpoint,

@@ -3,7 +3,7 @@ import { toJson } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { missing } from '#core/errors/errors.ts'
-import { fingerprint } from '#core/identity/fingerprint.ts'
+import { fingerprint } from '#core/identity/digest.ts'
 import {
   type CreateTransactionRequest,
   CreateTransactionRequestSchema,
@@ -11,7 +11,7 @@ import {
   TransactionStatus,
   type Party as WireParty,
 } from '#gen/payweave/institution/v1/institution_pb.js'
-import { projectOf } from '#platform/rpc/auth/project.ts'
+import { projectOf } from '#platform/rpc/auth/callers.ts'
 import { microsOfTimestamp } from '#platform/rpc/timestamps.ts'
 import type { NewTransaction, Party } from '../domain/transaction.ts'
 import { listAllWaiting, listHistory, listProject } from '../operations/history.ts'

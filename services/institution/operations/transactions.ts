@@ -1,8 +1,8 @@
 // Creates, reads and lists transactions.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure, reasons } from '#core/errors/errors.ts'
+import { digestsEqual, hashToken } from '#core/identity/digest.ts'
 import { randomId } from '#core/identity/id.ts'
-import { digestsEqual, hashToken } from '#core/identity/token.ts'
 import { currentContext, runWithContext } from '#platform/rpc/context.ts'
 import { newTraceparent } from '#platform/telemetry/spans.ts'
 import type { Shown } from '../api/messages.ts'

@@ -1,14 +1,14 @@
 // Maps payweave.payments.v1.PaymentsService to the domain and back.
 import { toJson } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { fingerprint } from '#core/identity/fingerprint.ts'
+import { fingerprint } from '#core/identity/digest.ts'
 import { checkedWord, paymentChannels, paymentMethods } from '#core/payment/words.ts'
 import {
   type CreatePaymentRequest,
   CreatePaymentRequestSchema,
   type PaymentsService,
 } from '#gen/payweave/payments/v1/payments_pb.js'
-import { projectOf } from '#platform/rpc/auth/project.ts'
+import { projectOf } from '#platform/rpc/auth/callers.ts'
 import { linkTokenOf } from '../domain/links.ts'
 import type { NewPayment } from '../domain/new-payment.ts'
 import type { Payment } from '../domain/payment.ts'

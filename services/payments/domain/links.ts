@@ -1,7 +1,7 @@
 // Derives the secrets of a payer's share from its id: link token and cash code. They are never stored.
 import { Failure } from '#core/errors/errors.ts'
+import { deriveToken, digestsEqual, hashToken } from '#core/identity/digest.ts'
 import type { KeyRing } from '#core/identity/key-ring.ts'
-import { deriveToken, digestsEqual, hashToken } from '#core/identity/token.ts'
 import type { Payer } from './payment.ts'
 
 const linkPurpose = 'payment-link'

@@ -1,7 +1,7 @@
 // Creates, reads, cancels and refunds payments.
 import { Failure, type Reason } from '#core/errors/errors.ts'
+import { digestsEqual } from '#core/identity/digest.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
-import { digestsEqual } from '#core/identity/token.ts'
 import type { FeeSchedule, FraudRules } from '#platform/config/config.ts'
 import { batched } from '#platform/db/batcher.ts'
 import { type Database, isRefused } from '#platform/db/db.ts'

@@ -6,7 +6,7 @@ import { invalid } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { isCurrency } from '#core/money/money.ts'
 import type { QuotesService, ReserveQuoteRequest } from '#gen/payweave/quotes/v1/quotes_pb.js'
-import { projectOf } from '#platform/rpc/auth/project.ts'
+import { projectOf } from '#platform/rpc/auth/callers.ts'
 import type { Execution } from '../domain/quote.ts'
 import {
   confirm,

@@ -10,9 +10,7 @@ import { runWithContext } from '#platform/rpc/context.ts'
 import { createLogger } from '#platform/telemetry/log.ts'
 import { childTraceparent } from '#platform/telemetry/spans.ts'
 import { rateLimit } from '../../../gateway/access/rate-limit.ts'
-import { readJson } from '../../../gateway/http/body/json-body.ts'
-import { type AddressMatch, clientIpReader, parseRanges } from '../../../gateway/http/client-ip.ts'
-import { startEdgeRequest } from '../../../gateway/http/edge-request.ts'
+import { readJson } from '../../../gateway/http/body/body-parsers.ts'
 import {
   type Answer,
   errorBody,
@@ -20,8 +18,13 @@ import {
   refusal,
   successBody,
 } from '../../../gateway/http/envelope.ts'
-import { headerCheck } from '../../../gateway/http/headers.ts'
-import type { Input, RouteRow } from '../../../gateway/http/route.ts'
+import {
+  type AddressMatch,
+  clientIpReader,
+  headerCheck,
+  parseRanges,
+} from '../../../gateway/http/headers.ts'
+import { type Input, type RouteRow, startEdgeRequest } from '../../../gateway/http/route.ts'
 import {
   accountKeyFiles,
   accountSecrets,

@@ -3,7 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
-import { projectOf } from '#platform/rpc/auth/project.ts'
+import { projectOf } from '#platform/rpc/auth/callers.ts'
 import { currentContext } from '#platform/rpc/context.ts'
 import {
   type Administration,

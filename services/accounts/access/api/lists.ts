@@ -9,7 +9,7 @@ import type {
   Environment as WireEnvironment,
 } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
-import { projectOf } from '#platform/rpc/auth/project.ts'
+import { projectOf } from '#platform/rpc/auth/callers.ts'
 import type { Project } from '../domain/access.ts'
 import {
   type AuditLine,

@@ -1,8 +1,8 @@
 // Generates keys and the digests and sealed values under which they are stored; never logs one.
 import { randomBytes } from 'node:crypto'
+import { hashKey } from '#core/identity/digest.ts'
 import { newKey } from '#core/identity/id.ts'
 import type { KeySource, KeyState } from '#core/identity/key-ring.ts'
-import { hashKey } from '#core/identity/token.ts'
 import { type Environment, type InstitutionKey, subscriptionKeyPrefix } from './access.ts'
 import { type AccountSecrets, openAtRest, type SealedCell, sealAtRest } from './at-rest.ts'
 

@@ -2,7 +2,7 @@
 // Keys are never logged or stored.
 
 import { Failure } from '#core/errors/errors.ts'
-import { digestsEqual } from '#core/identity/token.ts'
+import { digestsEqual } from '#core/identity/digest.ts'
 import type { Queryable } from '#platform/db/db.ts'
 import type { Environment, Merchant, Project } from '../domain/access.ts'
 import type { AccountSecrets } from '../domain/at-rest.ts'

@@ -1,8 +1,7 @@
 // Runs a change of access in one transaction with its audit line and its event.
 
 import { Failure } from '#core/errors/errors.ts'
-import { fingerprint } from '#core/identity/fingerprint.ts'
-import { digestsEqual } from '#core/identity/token.ts'
+import { digestsEqual, fingerprint } from '#core/identity/digest.ts'
 import type { Database, Queryable } from '#platform/db/db.ts'
 import { auditName, currentContext } from '#platform/rpc/context.ts'
 import type { AccountSecrets } from '../domain/at-rest.ts'

@@ -11,7 +11,7 @@ import {
   type UploadPersonalAccountRequest,
   SessionState as WireSessionState,
 } from '#gen/payweave/accounts/v1/accounts_pb.js'
-import { projectOf } from '#platform/rpc/auth/project.ts'
+import { projectOf } from '#platform/rpc/auth/callers.ts'
 import { currentContext } from '#platform/rpc/context.ts'
 import { microsOfTimestamp } from '#platform/rpc/timestamps.ts'
 import type { Account } from '../domain/account.ts'

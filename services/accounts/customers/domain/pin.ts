@@ -2,7 +2,7 @@
 
 import { randomBytes, scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
-import { hashKey } from '#core/identity/token.ts'
+import { hashKey } from '#core/identity/digest.ts'
 import type { AccountSecrets } from '../../access/domain/at-rest.ts'
 
 const derive = promisify<Buffer, Buffer, number, Buffer>(scrypt)

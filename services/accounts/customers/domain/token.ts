@@ -1,7 +1,8 @@
 // Creates session tokens, opens sealed ones and signs page tokens; never logs one.
+
+import { deriveToken, digestsEqual, hashKey, hashToken } from '#core/identity/digest.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { open, type SealKey } from '#core/identity/seal.ts'
-import { deriveToken, digestsEqual, hashKey, hashToken } from '#core/identity/token.ts'
 import type { MicrosWindow } from '../../ledger/operations/balance.ts'
 
 const sessionPurpose = 'session'

@@ -2,8 +2,8 @@
 
 import { Failure, invalid } from '#core/errors/errors.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
-import { isCountry } from '#core/text/country.ts'
 import { checkPushUrl } from '#core/text/push-url.ts'
+import { isCountry } from '#core/text/text.ts'
 import type { UserLimits } from '#platform/config/values.ts'
 import type { Database, Queryable } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'

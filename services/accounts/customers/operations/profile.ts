@@ -1,7 +1,7 @@
 // Validates what a client states about a new customer. Pure.
 
 import { Failure, invalid } from '#core/errors/errors.ts'
-import { isCountry } from '#core/text/country.ts'
+import { isCountry } from '#core/text/text.ts'
 import { type CustomerSettings, requireCallbackUrl, requireCountry } from './customers.ts'
 
 /** A new customer as the client describes them. */

@@ -1,10 +1,10 @@
 // Opens sessions for accounts and resolves tokens to sessions; never logs a token.
 
 import { Failure, missing } from '#core/errors/errors.ts'
+import { digestsEqual } from '#core/identity/digest.ts'
 import { newId } from '#core/identity/id.ts'
-import { digestsEqual } from '#core/identity/token.ts'
 import type { LimitRoom } from '#core/money/limit-room.ts'
-import { normalizeEmail } from '#core/text/email.ts'
+import { normalizeEmail } from '#core/text/text.ts'
 import type { UserLimits } from '#platform/config/values.ts'
 import { openInstitutionKey } from '../../access/domain/credentials.ts'
 import { roomWithin } from '../../ledger/domain/limits.ts'

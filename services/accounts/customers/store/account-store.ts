@@ -1,5 +1,5 @@
 // Statements that find, create and change customers' accounts.
-import { normalizeEmail } from '#core/text/email.ts'
+import { normalizeEmail } from '#core/text/text.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Account, FundsAccess } from '../domain/account.ts'
 import { normalizeName } from '../domain/normalize.ts'

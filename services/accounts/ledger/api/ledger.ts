@@ -3,7 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import type { Database } from '#platform/db/db.ts'
-import { projectOf } from '#platform/rpc/auth/project.ts'
+import { projectOf } from '#platform/rpc/auth/callers.ts'
 import {
   type Address,
   refuse,

@@ -6,7 +6,7 @@ import type {
   MovementService,
   LimitUse as WireLimitUse,
 } from '#gen/payweave/accounts/v1/movement_pb.js'
-import { projectOf } from '#platform/rpc/auth/project.ts'
+import { projectOf } from '#platform/rpc/auth/callers.ts'
 import type { LimitUse } from '../domain/limits.ts'
 import { refuse } from '../domain/lines.ts'
 import {

@@ -1,6 +1,6 @@
 // The lines of a transfer, and which of them are valid together. Pure.
 import { Failure, invalid } from '#core/errors/errors.ts'
-import { fingerprint } from '#core/identity/fingerprint.ts'
+import { fingerprint } from '#core/identity/digest.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { isCurrency } from '#core/money/money.ts'
 import { hasForbiddenCharacter } from '#core/text/text.ts'

@@ -1,7 +1,6 @@
 // Reserves money in two phases: a hold is placed, then posted, voided or expired.
 import { Failure } from '#core/errors/errors.ts'
-import { fingerprint } from '#core/identity/fingerprint.ts'
-import { digestsEqual } from '#core/identity/token.ts'
+import { digestsEqual, fingerprint } from '#core/identity/digest.ts'
 import { isUniqueViolation, type Queryable } from '#platform/db/db.ts'
 import {
   accountNotFound,

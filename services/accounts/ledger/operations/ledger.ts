@@ -1,7 +1,7 @@
 // Posts and reverses transfers, and reads balances and histories.
 
 import { Failure } from '#core/errors/errors.ts'
-import { digestsEqual } from '#core/identity/token.ts'
+import { digestsEqual } from '#core/identity/digest.ts'
 import { isCheckViolation, type Queryable } from '#platform/db/db.ts'
 import { sqlState } from '#platform/db/errors.ts'
 import {

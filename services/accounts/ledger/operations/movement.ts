@@ -1,13 +1,12 @@
 // Movements on customers' accounts: session token, limits and money in one transaction.
 import { Failure } from '#core/errors/errors.ts'
-import { fingerprint } from '#core/identity/fingerprint.ts'
+import { digestsEqual, fingerprint } from '#core/identity/digest.ts'
 import { isUuid } from '#core/identity/id.ts'
-import { digestsEqual } from '#core/identity/token.ts'
 import { requireRoom } from '#core/money/limit-room.ts'
 import type { UserLimits } from '#platform/config/values.ts'
 import type { Database, Queryable } from '#platform/db/db.ts'
-import type { Counted } from '../domain/limits.ts'
 import {
+  type Counted,
   type LimitUse,
   requireLimitUse,
   requireWithinLimits,

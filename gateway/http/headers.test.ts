@@ -1,7 +1,7 @@
 // Tests which address a request comes from, with and without proxies.
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { clientIpReader, parseRanges } from './client-ip.ts'
+import { clientIpReader, parseRanges } from './headers.ts'
 
 function read(trusted: string[], remoteAddress: string, headers: Record<string, string> = {}) {
   const request = { socket: { remoteAddress }, headers } as unknown as IncomingMessage

@@ -1,7 +1,7 @@
 // Tests that one peer cannot use up what others need: calls without a credential, watches, bytes.
 
 import { describe, expect, it } from 'vitest'
-import { Connections, watchLimits } from './connection.ts'
+import { Connections, watchLimits } from './limits.ts'
 
 const mib = 1024 * 1024
 
