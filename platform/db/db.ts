@@ -8,7 +8,7 @@ import type { TestClock } from '../testing/clock.ts'
 import { clientBy } from './client.ts'
 import { breaksConnection, databaseFailure, isAborted, isRetriable } from './errors.ts'
 import { serverUrls } from './server-urls.ts'
-import { getTypeParser } from './types.ts'
+import { exactTypes } from './types.ts'
 
 export {
   isCheckViolation,
@@ -204,7 +204,7 @@ function openPool(options: DatabaseOptions): Pool {
     query_timeout: limits.statementMs + unansweredAfterMs,
     keepAlive: true,
     pipeline: true,
-    types: { getTypeParser },
+    types: exactTypes,
   })
   pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'))
   return pool

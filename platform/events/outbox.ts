@@ -61,10 +61,11 @@ export function startOutbox({ db, nats, subjects, log, metrics: registry }: Outb
     startConfirmer({ db, log, metrics, consumer, needs }),
   )
   // An undeclared subject was written by another release, which knows its consumers, so this one does not end the event.
-  const endsWhenPublished = (subject: string) => {
-    const declared = subjects[subject]
-    return declared !== undefined && Object.keys(declared.consumers).length === 0
-  }
+  const unconsumed = new Set(
+    Object.entries(subjects)
+      .filter(([, { consumers }]) => Object.keys(consumers).length === 0)
+      .map(([subject]) => subject),
+  )
 
   /** Updates the rows of published events: an event without consumers ends, the others wait for their confirmation. */
   async function record(published: readonly ClaimedEvent[]): Promise<void> {
@@ -72,7 +73,7 @@ export function startOutbox({ db, nats, subjects, log, metrics: registry }: Outb
     const rows = published.map(({ event_id: eventId, attempts, subject }) => ({
       eventId,
       attempts,
-      ends: endsWhenPublished(subject),
+      ends: unconsumed.has(subject),
     }))
     await markPublished(db, rows)
     const ended = rows.filter((row) => row.ends).length
@@ -88,7 +89,7 @@ export function startOutbox({ db, nats, subjects, log, metrics: registry }: Outb
     record,
   })
   const onDirect = direct.expect
-  const publisher = startPublisher({ db, nats, log, metrics, endsWhenPublished, record, onDirect })
+  const publisher = startPublisher({ db, nats, log, metrics, unconsumed, record, onDirect })
   const retention = startRetention({ db, log, deleteOld: deleteConfirmed })
   return {
     notify: publisher.notify,

@@ -25,8 +25,8 @@ export type PublisherOptions = {
   nats: Nats
   log: Logger
   metrics: OutboxMetrics
-  /** True for a subject whose events end with the broker's acknowledgement. */
-  endsWhenPublished: (subject: string) => boolean
+  /** Subjects without consumers: their events end with the broker's acknowledgement. */
+  unconsumed: ReadonlySet<string>
   /** Records the publication of claimed rows. */
   record: (published: readonly ClaimedEvent[]) => Promise<void>
   /** Called with events from memory that the broker has acknowledged. Their rows are not updated yet. */
@@ -168,7 +168,7 @@ function publishDirectly(options: PublisherOptions, retry: () => void) {
     publish(event: CommittedEvent) {
       if (waiting.length >= maxInMemory) return
       waiting.push({ event: claimedOf(event), atMs: performance.now() })
-      if (options.endsWhenPublished(event.subject)) gathered.start()
+      if (options.unconsumed.has(event.subject)) gathered.start()
       else loop.notify()
     },
     async close() {

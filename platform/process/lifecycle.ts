@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import module from 'node:module'
 import { SettingsError } from '../config/config.ts'
-import { currentContext } from '../rpc/context.ts'
+import { loggedContext } from '../rpc/context.ts'
 import { createLogger, type Logger, type LogLevel, logLevels } from '../telemetry/log.ts'
 import { startTracing } from '../telemetry/tracing.ts'
 
@@ -39,7 +39,11 @@ const keepCodeAfterMs = 3_000
  * exit 1 at once.
  */
 export function runProcess(name: string, start: Start): void {
-  const log = createLogger({ part: name, level: levelOf(process.env['LOG_LEVEL']), context })
+  const log = createLogger({
+    part: name,
+    level: levelOf(process.env['LOG_LEVEL']),
+    context: loggedContext,
+  })
   const stopping = new AbortController()
   const causes = new Set<string>()
   const stop = (cause: string): void => {
@@ -160,11 +164,4 @@ async function within<T>(timeoutMs: number, work: () => Promise<T> | T): Promise
 /** The log level until settings are validated; a bad one is reported there with all other bad settings. */
 function levelOf(text: string | undefined): LogLevel {
   return logLevels.find((level) => level === text) ?? 'info'
-}
-
-/** The fields of the current call or request that every log line gets. */
-function context(): { requestId?: string; traceId?: string | undefined } {
-  const current = currentContext()
-  if (current === undefined) return {}
-  return { requestId: current.requestId, traceId: current.traceparent.split('-')[1] }
 }

@@ -58,6 +58,13 @@ export function currentContext(): CallContext | undefined {
   return storage.getStore()
 }
 
+/** The fields of the current call or request that every log line gets. */
+export function loggedContext(): { requestId?: string; traceId?: string | undefined } {
+  const current = currentContext()
+  if (current === undefined) return {}
+  return { requestId: current.requestId, traceId: current.traceparent.split('-')[1] }
+}
+
 /** Runs `work` so that calls made in it inherit `context`. Throws what `work` throws. */
 export function runWithContext<T>(context: CallContext, work: () => T): T {
   return storage.run(context, work)

@@ -5,13 +5,13 @@ import { describe, expect, it } from 'vitest'
 import { formatAmount } from '#core/money/money.ts'
 import { describeSettings } from '#platform/config/config.ts'
 import { feeSchedule as feeScheduleReader } from '#platform/config/values.ts'
+import { chargeMinor } from '../../services/payments/domain/fees.ts'
 import {
   draftPayment,
   type NewPayment,
   toPayment,
 } from '../../services/payments/domain/new-payment.ts'
 import {
-  chargeMinor,
   payerMachine,
   paymentMachine,
   payoutMachine,

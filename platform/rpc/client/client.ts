@@ -88,7 +88,7 @@ export function createRpcClient<S extends DescService>(
   options: RpcClientOptions,
 ): Client<S> {
   const pool = options.pool ?? createRpcPool(options.url, options)
-  return createClient(service, transportOf(pool, options))
+  return createClient(service, transportOf(service, pool, options))
 }
 
 /** A process that this one calls, whose clients share a pool. */
@@ -195,10 +195,12 @@ interface CallSettings {
  * Adds identity, context and span to calls, and turns errors into Failures, which an interceptor of Connect cannot
  * throw.
  */
-function transportOf(pool: RpcPool, options: RpcClientOptions): Transport {
+function transportOf(service: DescService, pool: RpcPool, options: RpcClientOptions): Transport {
   const url = firstOf(options.url)
   const basePath = url.pathname.replace(/\/$/, '')
   const connect = connectTransport(url, basePath, pool)
+  const below = `${basePath}/${oldName(service.typeName)}`
+  const paths = new Map(service.methods.map(({ name }) => [name, `${below}/${name}`]))
   return {
     async unary(method, signal, timeoutMs, header, message, values) {
       const span = rpcClientSpan(method, url, currentContext()?.traceparent)
@@ -206,8 +208,9 @@ function transportOf(pool: RpcPool, options: RpcClientOptions): Transport {
         const call = callSettings(options, signal, timeoutMs, header, values, span)
         const isReadOnly = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS
         const hedging = isReadOnly ? pool.hedging : undefined
-        const request = { method, message, maxBytes, hedging, ...call }
-        const response = await callUnary(pool.undici, basePath, request)
+        const path = paths.get(method.name) ?? ''
+        const request = { method, path, message, maxBytes, hedging, ...call }
+        const response = await callUnary(pool.undici, request)
         endRpcClientSpan(span, 'ok')
         return response
       } catch (error) {

@@ -22,7 +22,6 @@ import {
 import type { Dispatcher } from 'undici'
 import type { StreamedHandler } from '../call-stream/client.ts'
 import { timeoutHeader } from '../call-stream/messages.ts'
-import { oldName } from '../old-names.ts'
 import {
   type HedgingDispatcher,
   hedgeAfterMs,
@@ -270,6 +269,7 @@ export function unreachable(cause: unknown): ConnectError {
 /** One call, ready to be sent. */
 export interface UnaryCall<I extends DescMessage, O extends DescMessage> extends ExchangeLimits {
   method: DescMethodUnary<I, O>
+  path: string
   message: MessageInitShape<I>
   /** Names in lower case. */
   header: Record<string, string>
@@ -280,15 +280,14 @@ export interface UnaryCall<I extends DescMessage, O extends DescMessage> extends
 const versionHeader = headerProtocolVersion.toLowerCase()
 
 /**
- * Sends a call below `basePath` and reads its response. Rejects with a ConnectError: the callee's, those of `exchange`,
+ * Sends a call and reads its response. Rejects with a ConnectError: the callee's, those of `exchange`,
  * ResourceExhausted for a request over `maxBytes`, Internal for a message that cannot be encoded or decoded.
  */
 export async function callUnary<I extends DescMessage, O extends DescMessage>(
   dispatcher: Dispatcher,
-  basePath: string,
   call: UnaryCall<I, O>,
 ): Promise<UnaryResponse<I, O>> {
-  const { method, header, timeoutMs, maxBytes } = call
+  const { method, path, header, timeoutMs, maxBytes } = call
   const body = serialized(method.input, call.message)
   if (body.byteLength > maxBytes) {
     throw new ConnectError(`message is over ${maxBytes} bytes`, Code.ResourceExhausted)
@@ -296,7 +295,6 @@ export async function callUnary<I extends DescMessage, O extends DescMessage>(
   header['content-type'] = contentTypeUnaryProto
   header[versionHeader] = protocolVersion
   if (timeoutMs > 0) header[timeoutHeader] = String(timeoutMs)
-  const path = `${basePath}/${oldName(method.parent.typeName)}/${method.name}`
   const request = { path, method: 'POST' as const, headers: header, body }
   const answer = await (call.hedging === undefined
     ? exchange(dispatcher, request, call)

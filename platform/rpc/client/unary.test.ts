@@ -32,8 +32,9 @@ async function call(
   server = listening
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
   pool = new Pool(`http://127.0.0.1:${(listening.address() as AddressInfo).port}`)
-  return await callUnary(pool, '', {
+  return await callUnary(pool, {
     method: Health.method.check,
+    path: '/grpc.health.v1.Health/Check',
     message: {},
     header: { authorization: 'Bearer x' },
     timeoutMs: 5_000,
@@ -89,8 +90,9 @@ async function unsent(dispatch: (handler: StreamedHandler) => void): Promise<boo
   const dispatcher = {
     dispatch: (_: unknown, handler: StreamedHandler) => dispatch(handler),
   } as unknown as Dispatcher
-  const error = await callUnary(dispatcher, '', {
+  const error = await callUnary(dispatcher, {
     method: Health.method.check,
+    path: '/grpc.health.v1.Health/Check',
     message: {},
     header: {},
     timeoutMs: 50,

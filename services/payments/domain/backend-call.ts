@@ -1,6 +1,7 @@
 // The calls to the back end that follow from a payment. Each has a row in `task` until the back end has accepted it.
 import type { PaymentChannel, PaymentMethod, PaymentState } from '#core/payment/words.ts'
-import { chargeMinor, type Payer, type Payment } from './payment.ts'
+import { chargeMinor } from './fees.ts'
+import type { Payer, Payment } from './payment.ts'
 import type { Transition } from './transition.ts'
 
 /** A share that may be paid. */

@@ -1,6 +1,7 @@
 // Decides what the outcome of an attempt to pay does to a payment. Pure.
 import { channelMethods, maxRefusedAttempts, type PaymentMethod } from '#core/payment/words.ts'
-import { chargeMinor, isOpen, type Payer, type Payment } from './payment.ts'
+import { chargeMinor } from './fees.ts'
+import { isOpen, type Payer, type Payment } from './payment.ts'
 import { sendPayout } from './payout.ts'
 import { failRequest, feeMovements } from './request-end.ts'
 import {

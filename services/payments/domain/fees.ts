@@ -61,6 +61,19 @@ export function computeFees(schedule: FeeSchedule, terms: FeeTerms, base: FeeBas
   }
 }
 
+/** The parts of what a payer is charged. */
+type PayerAmounts = Record<
+  'amountMinor' | 'feeMinor' | 'tipMinor' | 'taxMinor' | 'convenienceFeeMinor',
+  bigint
+>
+
+/** What a payer is charged: share, fee, tip, tax and convenience fee. */
+export function chargeMinor(payer: PayerAmounts): bigint {
+  return (
+    payer.amountMinor + payer.feeMinor + payer.tipMinor + payer.taxMinor + payer.convenienceFeeMinor
+  )
+}
+
 type Components = Pick<
   Fees,
   'cardProcessingMinor' | 'platformProcessingMinor' | 'agentProcessingMinor' | 'convenienceMinor'

@@ -144,13 +144,6 @@ export function isOpen(payment: Payment): boolean {
   return payment.state === 'Pending' || payment.state === 'Partially_paid'
 }
 
-/** What a payer is charged: share, fee, tip, tax and convenience fee. */
-export function chargeMinor(payer: Payer): bigint {
-  return (
-    payer.amountMinor + payer.feeMinor + payer.tipMinor + payer.taxMinor + payer.convenienceFeeMinor
-  )
-}
-
 /** The fields of a payment that the message of a settlement contains. */
 export type SettledPayment = Pick<
   Payment,

@@ -2,8 +2,8 @@
 import { newId } from '#core/identity/id.ts'
 import { next } from '#core/machine.ts'
 import type { NoticeKind, PayerState, PaymentState, PayoutState } from '#core/payment/words.ts'
+import { chargeMinor } from './fees.ts'
 import {
-  chargeMinor,
   isOpen,
   type Payee,
   type Payer,

@@ -3,7 +3,7 @@
 import { Client } from 'pg'
 import { startupOptions } from '#platform/db/db.ts'
 import type { SchemaOwner } from '#platform/db/schemas.ts'
-import { getTypeParser } from '#platform/db/types.ts'
+import { exactTypes } from '#platform/db/types.ts'
 import { services } from '../parts.ts'
 import { listTouchedTables, setClock } from './simulation-store.ts'
 
@@ -69,7 +69,7 @@ const askAfterMs = 3
 
 /** Connects to a database that `startDatabases` has prepared. */
 export async function connectServer(url: string): Promise<Server> {
-  const owner = new Client({ connectionString: url, types: { getTypeParser } })
+  const owner = new Client({ connectionString: url, types: exactTypes })
   await owner.connect()
   // Between runs even tables that refuse it are emptied.
   await owner.query('set session_replication_role = replica')
@@ -88,7 +88,7 @@ function serverOn({ url, owner, kept }: Prepared): Server {
     const limits = { statementMs: 0, lockMs: 0, idleInTransactionMs: 0, acquireMs: 0 }
     // The simulation ends deadlocks and long waits by its own clock.
     const options = `${startupOptions({ service }, limits)} -c deadlock_timeout=1h`
-    const config = { connectionString: url, options, pipeline: true, types: { getTypeParser } }
+    const config = { connectionString: url, options, pipeline: true, types: exactTypes }
     const client = new Client(config)
     await client.connect()
     all.push(client)
