@@ -335,10 +335,9 @@ describe('our client at a server of Connect', () => {
     expect((await ask(['wait'], 100)).code).toBe('DeadlineExceeded')
     const leaving = new AbortController()
     const call = client.seen({ eventIds: ['wait', 'leave'] }, { signal: leaving.signal })
-    const left = expect(call).rejects.toMatchObject({ reason: 'TIMEOUT' })
-    await entered.promise
-    leaving.abort()
-    await left
+    const leave = entered.promise.then(() => leaving.abort())
+    await expect(call).rejects.toMatchObject({ reason: 'TIMEOUT' })
+    await leave
     await gone.promise
   })
 })

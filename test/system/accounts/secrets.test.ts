@@ -86,7 +86,9 @@ beforeAll(async () => {
   // Not before the back end has reported that the card was refused.
   await eventually(
     () => shop.cancel(created.id),
-    ({ status, text }) => expect(status, text).toBe(200),
+    ({ status, text }) => {
+      if (status !== 200) throw new Error(text)
+    },
   )
   await inbox.awaitNotifies(['payment_cancelled'])
   await Promise.all([plantInAccounts(), plantInBills()])
