@@ -34,8 +34,8 @@ export const ofCampaign: readonly Planted[] = [
   {
     name: 'an event ends when the broker has it',
     file: 'platform/events/outbox.ts',
-    find: 'return declared !== undefined && Object.keys(declared.consumers).length === 0',
-    replace: 'return declared !== undefined',
+    find: '.filter(([, { consumers }]) => Object.keys(consumers).length === 0)',
+    replace: '',
   },
   {
     name: 'the second notify of an event is dropped',
