@@ -10,6 +10,7 @@ import { ItemClaimService } from '#gen/payweave/accounts/v1/item_claim_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
+import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { ApiLogService } from '#gen/payweave/delivery/v1/api_log_pb.js'
@@ -95,10 +96,12 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     payments: payments.of(PaymentsService),
     paymentOperations: payments.of(PaymentOperationsService),
     routing: payments.of(RoutingService),
+    refundApprovals: payments.of(ApprovalService),
     institution: institution.of(InstitutionService),
     quotes: quotes.of(QuotesService),
     bills: billing.of(BillingService),
     catalogue: billing.of(CatalogueService),
+    billApprovals: billing.of(ApprovalService),
     deliveries: delivery.of(DeliveryService),
     tails: delivery.lastingOf(DeliveryService, tailMs),
     apiLog: delivery.of(ApiLogService),
@@ -171,6 +174,7 @@ function refuse(error: unknown): never {
 /** Fields that name what a call is about, the narrowest first. */
 const targetFields = [
   'entryId',
+  'approvalId',
   'deliveryId',
   'jobId',
   'paymentId',

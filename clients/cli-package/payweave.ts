@@ -1,7 +1,8 @@
 // The command line as a package: what works without a checkout, with the keys of a merchant or a bearer.
 import { conformanceCommand } from '../../tools/conformance/command.ts'
-import { billCommands } from '../cli/bills.ts'
-import { catalogueCommands } from '../cli/catalogue.ts'
+import { approvalCommands } from '../cli/billing/approvals.ts'
+import { billCommands } from '../cli/billing/bills.ts'
+import { catalogueCommands } from '../cli/billing/catalogue.ts'
 import { deliveryCommands } from '../cli/deliveries/command.ts'
 import { tailCommand } from '../cli/deliveries/tail.ts'
 import { institutionCommands } from '../cli/institutions.ts'
@@ -31,6 +32,7 @@ const commands = [
   ...ledgerCommands,
   ...catalogueCommands,
   ...billCommands,
+  ...approvalCommands,
   ...routeCommands,
 ]
 

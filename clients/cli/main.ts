@@ -1,9 +1,10 @@
 // The command line of a checkout and of the image: all commands.
 import { backendConformanceCommand } from '../../tools/conformance/backend/command.ts'
 import { conformanceCommand } from '../../tools/conformance/command.ts'
-import { billCommands } from './bills.ts'
+import { approvalCommands } from './billing/approvals.ts'
+import { billCommands } from './billing/bills.ts'
+import { catalogueCommands } from './billing/catalogue.ts'
 import { bootstrapCommands } from './bootstrap.ts'
-import { catalogueCommands } from './catalogue.ts'
 import { clockCommand } from './clock.ts'
 import type { Command } from './command.ts'
 import { deliveryCommands } from './deliveries/command.ts'
@@ -40,6 +41,7 @@ const commands: Command[] = [
   ...ledgerCommands,
   ...catalogueCommands,
   ...billCommands,
+  ...approvalCommands,
   ...routeCommands,
   doctorCommand,
   statusCommand,

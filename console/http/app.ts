@@ -22,6 +22,7 @@ import { registerApiLog } from '../routes/developers/api-log.ts'
 import { registerDevelopers } from '../routes/developers/developers.ts'
 import { registerTriggers } from '../routes/developers/triggers.ts'
 import { registerHome } from '../routes/home.ts'
+import { registerApprovals } from '../routes/inbox/approvals.ts'
 import { registerClaims } from '../routes/inbox/claims.ts'
 import { registerInbox } from '../routes/inbox/inbox.ts'
 import { registerOnboarding } from '../routes/inbox/onboarding.ts'
@@ -134,6 +135,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerNow(app, { worker, parts: options.parts })
   registerTransfers(app, { worker, clients })
   registerQuotes(app, { worker, clients })
+  registerApprovals(app, { worker, clients })
   registerClaims(app, { worker, clients })
   registerInbox(app, { worker, clients })
   registerOnboarding(app, { worker, clients })

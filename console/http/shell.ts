@@ -104,6 +104,11 @@ const staffPlaces: Place[] = [
   { label: 'Now', path: 'now', needs: 'staff' },
   { label: 'Inbox', path: 'inbox', needs: 'payweave.billing.v1.CatalogueService/ListReviews' },
   {
+    label: 'Approvals',
+    path: 'approvals',
+    needs: 'payweave.billing.v1.CatalogueService/ListReviews',
+  },
+  {
     label: 'Stuck',
     path: 'stuck',
     needs: 'payweave.payments.v1.PaymentOperationsService/ListFailingCalls',

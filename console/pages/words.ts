@@ -57,6 +57,7 @@ const tones: Readonly<Record<Exclude<Tone, 'plain'>, readonly string[]>> = {
     'active',
     'posted',
     'ready',
+    'approved',
   ],
   bad: [
     'failed',
@@ -68,9 +69,11 @@ const tones: Readonly<Record<Exclude<Tone, 'plain'>, readonly string[]>> = {
     'revoked',
     'not ready',
     'page',
+    'rejected',
   ],
   busy: [
     'pending',
+    'waiting',
     'refused',
     'sending',
     'processing',

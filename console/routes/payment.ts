@@ -1,6 +1,7 @@
 // One payment: amounts, payers, payees, its link, what happened to it, and what may be done with it.
 import type { FastifyInstance } from 'fastify'
 import { randomId } from '#core/identity/id.ts'
+import { ApprovalState } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import { DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { MerchantDelivery } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import {
@@ -29,6 +30,7 @@ import { drawQr } from '../pages/qr.ts'
 import { sendPage } from '../pages/render.ts'
 import { timelineOf } from '../pages/timeline.ts'
 import { money, wordOf } from '../pages/words.ts'
+import { approvalsSection, saidOfApprovals } from './inbox/approvals.ts'
 
 type Options = { worker: Worker; clients: Clients; publicBaseUrl: string }
 
@@ -51,8 +53,9 @@ export function registerPayment(app: FastifyInstance, options: Options): void {
     `${path}/refund`,
     worker.projectPage(async (work) => {
       const reason = work.form.get('reason')?.trim() ?? ''
-      await clients.payments.refundPayment({ ...idsOf(work), reason })
-      return work.reply.redirect(`${pathOf(work)}?said=refunded`, 303)
+      const { approval } = await clients.payments.refundPayment({ ...idsOf(work), reason })
+      const next = approval === undefined ? 'refunded' : 'requested'
+      return work.reply.redirect(`${pathOf(work)}?said=${next}`, 303)
     }),
   )
 }
@@ -67,6 +70,7 @@ function pathOf(work: ProjectWork): string {
 }
 
 const said: Record<string, string> = {
+  ...saidOfApprovals,
   cancelled: 'The payment request is cancelled.',
   refunded:
     'The payment is refunded. The payers get their money back as soon as the back end has moved it.',
@@ -78,10 +82,12 @@ async function show(work: ProjectWork, { clients, publicBaseUrl }: Options) {
   const { payment } = await clients.payments.getPayment(ids)
   if (payment === undefined) throw new Error('an answer without its payment')
   const ofMerchant = { ...ids, merchantId: payment.merchantId }
-  const [history, pushes] = await Promise.all([
+  const [history, pushes, approvals] = await Promise.all([
     clients.payments.listPaymentEvents(ofMerchant),
     clients.merchantDeliveries.listPaymentPushes(ofMerchant),
+    readApprovals(work, clients, payment),
   ])
+  const waits = approvals.some((one) => one.state === ApprovalState.WAITING)
   const timeline = timelineOf(history, pushes.deliveries, `/projects/${ids.projectId}/pushes`)
   return sendPage(reply, 'payment', {
     title: `Payment ${payment.transactionId}`,
@@ -89,7 +95,10 @@ async function show(work: ProjectWork, { clients, publicBaseUrl }: Options) {
     amount: money(payment.amountMinor, payment.currency),
     state: wordOf(PaymentState, payment.state),
     before: [
-      { ...factsOf(payment), forms: actionsOf(work, payment) },
+      { ...factsOf(payment), forms: waits ? [] : actionsOf(work, payment) },
+      ...(approvals.length === 0
+        ? []
+        : [approvalsSection(work, approvals, 'Refund by two people')]),
       payersOf(payment, publicBaseUrl),
       payeesOf(payment),
     ],
@@ -97,6 +106,14 @@ async function show(work: ProjectWork, { clients, publicBaseUrl }: Options) {
     timeline,
     after: [pushesOf(work, payment, pushes.deliveries)],
   })
+}
+
+/** The newest requests for a refund of what could be refunded, for those who may see them. */
+async function readApprovals(work: ProjectWork, { refundApprovals }: Clients, payment: Payment) {
+  const { projectId, paymentId: subjectId, state } = payment
+  const isOver = state !== PaymentState.PAID && state !== PaymentState.REFUNDED
+  if (isOver || !work.may('payweave.approvals.v1.ApprovalService/ListApprovals')) return []
+  return (await refundApprovals.listApprovals({ projectId, subjectId, pageSize: 5 })).approvals
 }
 
 function linkOf({ linkToken }: Payer, publicBaseUrl: string): string {

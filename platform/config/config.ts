@@ -16,7 +16,13 @@ import {
 import { settings } from './settings.ts'
 
 export type { Environment, ProcessName, ServingProcess } from './setting.ts'
-export type { FeeSchedule, FraudRules, LevelLimits, UserLimits } from './values.ts'
+export type {
+  AmountsByCurrency,
+  FeeSchedule,
+  FraudRules,
+  LevelLimits,
+  UserLimits,
+} from './values.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 

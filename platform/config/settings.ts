@@ -2,6 +2,7 @@
 
 import { consolePort, metricsUrls, setting } from './setting.ts'
 import {
+  amounts,
   baseUrl,
   feeSchedule,
   flag,
@@ -333,6 +334,13 @@ const rules = {
     // Secret, because the block list has phone numbers of people.
     secret: true,
     meaning: 'Rules of the fraud check.',
+  }),
+  REFUND_APPROVAL_ABOVE: setting({
+    for: ['payments'],
+    reader: amounts,
+    default: JSON.stringify({ USD: '1000.00', TTD: '7000.00' }),
+    meaning:
+      'Refunds of payments above this amount that a person or a bearer requests wait for a second person. A currency that is not listed has no limit; the JSON API has none.',
   }),
   USER_LIMITS: setting({
     for: ['accounts'],

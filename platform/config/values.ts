@@ -1,9 +1,10 @@
 // Parses the text of a setting into its value, strictly: numbers, addresses, paths, and the settings that are JSON.
 import ipaddr from 'ipaddr.js'
-import { isCurrency, parseAmount } from '#core/money/money.ts'
+import { isCurrency } from '#core/money/money.ts'
 import { type ContractVersion, contractVersions } from '#core/text/contract-version.ts'
 import { serverUrls } from '../db/server-urls.ts'
 import { isConnector } from '../rpc/auth/connector-name.ts'
+import { amountOf, amountsByCurrency, fail, fieldsOf, parseJson, recordOf } from './json-values.ts'
 
 /** How a setting is read. */
 export type Reader<T> = {
@@ -11,11 +12,6 @@ export type Reader<T> = {
   of: string
   /** Parses the text. Throws an Error whose message reads on from the setting's name and never quotes the value. */
   read(text: string): T
-}
-
-/** Throws an Error that says what is wrong with a setting. `problem` never quotes the value, which may be secret. */
-function fail(problem: string): never {
-  throw new Error(problem)
 }
 
 /** Reads a whole number within bounds, both included, written in digits only. */
@@ -268,7 +264,7 @@ export const fraudRules: Reader<FraudRules> = {
     }
     return {
       velocityPerMin: Number(velocity),
-      ceilingsMinor: ceilingsOf(rules['ceilings']),
+      ceilingsMinor: amountsByCurrency(rules['ceilings'], 'ceilings'),
       blockedMobileNumbers: blocked,
     }
   },
@@ -287,6 +283,14 @@ export const userLimits: Reader<UserLimits> = {
   },
 }
 
+/** Amounts in minor units by currency. A currency that is not listed has none. */
+export type AmountsByCurrency = Readonly<Record<string, bigint>>
+
+export const amounts: Reader<AmountsByCurrency> = {
+  of: 'JSON: amount by currency',
+  read: (text) => amountsByCurrency(parseJson(text), 'the value'),
+}
+
 function levelOf(value: unknown, name: string, currency: string): LevelLimits {
   const level = fieldsOf(value, name, ['single', 'daily', 'monthly'])
   const limits = {
@@ -300,31 +304,6 @@ function levelOf(value: unknown, name: string, currency: string): LevelLimits {
   return limits
 }
 
-function ceilingsOf(value: unknown): Record<string, bigint> {
-  return Object.fromEntries(
-    Object.entries(recordOf(value, 'ceilings')).map(([currency, amount]) => {
-      if (!isCurrency(currency)) fail('ceilings must be named by ISO 4217 codes')
-      return [currency, amountOf(amount, `ceilings.${currency}`, currency)]
-    }),
-  )
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return fail('must be JSON')
-  }
-}
-
-/** Returns an object with exactly these fields: a misspelt one would otherwise switch a rule off silently. */
-function fieldsOf(value: unknown, name: string, fields: string[]): Record<string, unknown> {
-  const record = recordOf(value, name)
-  const given = Object.keys(record).toSorted().join(', ')
-  const wanted = fields.toSorted().join(', ')
-  return given === wanted ? record : fail(`${name} must have exactly the fields ${wanted}`)
-}
-
 function isE164(value: unknown): value is string {
   return typeof value === 'string' && /^\+[1-9]\d{6,14}$/.test(value)
 }
@@ -335,17 +314,6 @@ function percentOf(fees: Record<string, unknown>, name: string): string {
   return isPercent
     ? text
     : fail(`${name} must be a percentage below 100 as a string, such as "2.90"`)
-}
-
-function amountOf(value: unknown, name: string, currency: string): bigint {
-  if (typeof value === 'string') {
-    try {
-      return parseAmount(value, currency)
-    } catch {
-      // Reported below, without the value.
-    }
-  }
-  return fail(`${name} must be an amount of its currency as a string`)
 }
 
 /** When a version is deprecated, when it ends, and where both are explained. */
@@ -392,9 +360,4 @@ function linkOf(value: unknown, name: string): string {
   const isLink =
     typeof value === 'string' && /^https:\/\/[\x21\x23-\x3b\x3d\x3f-\x7e]+$/.test(value)
   return isLink ? value : fail(`${name} must be an https URL`)
-}
-
-function recordOf(value: unknown, name: string): Record<string, unknown> {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? (value as Record<string, unknown>) : fail(`${name} must be an object`)
 }

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 
 /** Tables of the platform that a schema holds besides its service's own. */
 const shared = {
-  payments: ['clock', 'outbox', 'keys'],
+  payments: ['clock', 'outbox', 'keys', 'approvals'],
   accounts: ['clock', 'outbox', 'inbox', 'keys'],
   institution: ['clock', 'outbox'],
   quotes: ['clock'],
-  billing: ['clock', 'outbox', 'keys'],
+  billing: ['clock', 'outbox', 'keys', 'approvals'],
   delivery: ['clock', 'inbox'],
   simulator: ['clock'],
   console: ['clock'],

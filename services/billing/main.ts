@@ -1,6 +1,7 @@
 // Starts the billing service: its RPCs and its workers.
 
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
+import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import { BillerService } from '#gen/payweave/backend/v1/billers_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
@@ -8,6 +9,7 @@ import { readSettings } from '#platform/config/config.ts'
 import { startProcessKeys } from '#platform/keys/key-service.ts'
 import { openKeys } from '#platform/process/secrets.ts'
 import { runService } from '#platform/process/service.ts'
+import { billApprovalService } from './api/approvals.ts'
 import { billingService } from './api/billing.ts'
 import { catalogueService } from './api/catalogue.ts'
 import { startBilling } from './engine.ts'
@@ -41,6 +43,7 @@ runService(
       routes: (router) => {
         router.service(BillingService, billingService(billing, settings.publicBaseUrl))
         router.service(CatalogueService, catalogueService(billing, catalogue))
+        router.service(ApprovalService, billApprovalService(billing))
         operatorKeys.routes(router)
       },
       parts: [

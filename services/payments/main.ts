@@ -1,5 +1,6 @@
 // Starts the payments service: its RPCs, its workers, its outbox.
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import { ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
@@ -14,6 +15,7 @@ import { startOutbox } from '#platform/events/outbox.ts'
 import { startProcessKeys } from '#platform/keys/key-service.ts'
 import { openKeys } from '#platform/process/secrets.ts'
 import { runService } from '#platform/process/service.ts'
+import { refundApprovalService } from './api/approvals.ts'
 import { checkoutService } from './api/checkout.ts'
 import { paymentSubjects } from './api/events.ts'
 import { paymentOperationsService } from './api/operations.ts'
@@ -70,6 +72,7 @@ runService(
         router.service(SettlementService, settlementService(db))
         router.service(PaymentOperationsService, paymentOperationsService(db))
         router.service(RoutingService, routingService(engine.routes))
+        router.service(ApprovalService, refundApprovalService(payments))
         operatorKeys.routes(router)
       },
       // Events wait in the outbox while the broker is away, so the service is ready without it.
@@ -86,6 +89,7 @@ function paymentSettings(settings: SettingsOf<'payments'>): PaymentSettings {
   return {
     feeSchedule: settings.feeSchedule,
     fraudRules: settings.fraudRules,
+    refundApprovalAboveMinor: settings.refundApprovalAbove,
     timesToPayS: {
       agent: settings.paymentTtlAgentS,
       direct_pos: settings.paymentTtlDirectPosS,

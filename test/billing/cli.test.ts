@@ -7,12 +7,14 @@ import { createClient } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
+import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { type RpcServer, serveRpc } from '#platform/rpc/server/server.ts'
+import { billApprovalService } from '../../services/billing/api/approvals.ts'
 import { billingService } from '../../services/billing/api/billing.ts'
 import { catalogueService } from '../../services/billing/api/catalogue.ts'
 import { runHere } from '../support/command-line.ts'
@@ -21,14 +23,19 @@ import { eventually } from '../support/eventually.ts'
 import { type Harness, startHarness } from './harness.ts'
 
 const bearer = 'operator-credential-0123456789'
+const secondBearer = 'finance-credential-0123456789'
 let dir: string
 let harness: Harness
 let server: RpcServer
 
 beforeAll(async () => {
   dir = mkdtempSync(path.join(os.tmpdir(), 'payweave-bills-'))
-  const sha256 = createHash('sha256').update(bearer).digest('hex')
-  writeIdentities(dir, ['billing'], [{ name: 'operator', sha256, rpcs: ['*'] }])
+  const bearerOf = (name: string, credential: string) => {
+    const sha256 = createHash('sha256').update(credential).digest('hex')
+    return { name, sha256, rpcs: ['*'] }
+  }
+  const bearers = [bearerOf('operator', bearer), bearerOf('finance', secondBearer)]
+  writeIdentities(dir, ['billing'], bearers)
   harness = await startHarness({ enquiryScheduleS: [30] })
   const { billing, catalogue } = harness
   server = await serveRpc({
@@ -39,6 +46,7 @@ beforeAll(async () => {
     routes: (router) => {
       router.service(BillingService, billingService(billing, 'https://pay.example'))
       router.service(CatalogueService, catalogueService(billing, catalogue))
+      router.service(ApprovalService, billApprovalService(billing))
     },
   })
   const grpc = { billing: `http://127.0.0.1:${server.port}` }
@@ -64,6 +72,11 @@ async function done(...words: string[]): Promise<string> {
 const auditStatement = sql(
   'test_catalogue_audit',
   'select caller, action, note from catalogue_audit order by occurred_at',
+)
+
+const stateStatement = sql(
+  'test_state_of_bill',
+  'select state from bill_payment where transaction_id = $1',
 )
 
 describe('payweave biller and product', () => {
@@ -143,6 +156,9 @@ describe('payweave bill', () => {
     return paid.map(({ bill }) => bill.transactionId)
   }
 
+  const stateOf = async (transactionId: string) =>
+    (await harness.db.row<{ state: string }>(stateStatement, [transactionId]))?.state
+
   /** Ids of the payments that wait, read in pages of one; at most `most` pages. */
   async function reviewPages(most: number): Promise<string[]> {
     const baseUrl = `http://127.0.0.1:${server.port}`
@@ -162,10 +178,10 @@ describe('payweave bill', () => {
   }
 
   it('payweave bill lists what waits for a person, and takes the decision', async () => {
-    const [first = '', second = '', third = ''] = await inReview(3)
-    expect((await reviewPages(10)).toSorted()).toEqual([first, second, third].toSorted())
+    const [first = '', failed = '', third = ''] = await inReview(3)
+    expect((await reviewPages(10)).toSorted()).toEqual([first, failed, third].toSorted())
     const list = await done('bill', 'reviews')
-    for (const id of [first, second, third]) {
+    for (const id of [first, failed, third]) {
       const row = list.split('\n').find((line) => line.includes(id)) ?? ''
       const cells = ['pending', '20.00 USD', 'DEMO_POWER/PREPAID', '12345678', harness.projectId]
       expect(row.split(/ {2,}/).slice(2, 7)).toEqual(cells)
@@ -174,24 +190,39 @@ describe('payweave bill', () => {
       (await done('bill', 'reviews', '--limit', '1', '--json')).trim().split('\n'),
     ).toHaveLength(1)
     const project = ['--project', harness.projectId, '--note', 'bank statement']
-    expect(await done('bill', 'resolve', first, '--paid', ...project)).toMatch(
-      / {2}success .*PWBP-/,
-    )
-    const failed = await done(
-      'bill',
-      'resolve',
-      second,
-      '--failed-with',
-      'NOT_RECEIVED',
-      ...project,
-    )
-    expect(failed).toMatch(/ {2}failed .*NOT_RECEIVED/)
+    const asked = await done('bill', 'resolve', first, '--paid', ...project)
+    expect(asked).toMatch(/ {2}20\.00 USD {2,}paid {2,}operator {2,}waiting/)
+    const [, command = ''] = /^a second person approves it: payweave (.*)$/m.exec(asked) ?? []
+    const own = await run(...command.split(' '))
+    expect(own).toMatchObject({ code: 1, out: '' })
+    expect(own.err).toContain('APPROVAL_OWN')
+    const second = ['--token', secondBearer, '--url', `http://127.0.0.1:${server.port}`]
+    const approved = await done(...command.split(' '), ...second)
+    expect(approved).toMatch(/ {2}operator {2,}approved {2,}finance$/m)
+    expect(await stateOf(first)).toBe('succeeded')
+    const failing = ['--failed-with', 'NOT_RECEIVED', ...project]
+    const request = () => done('bill', 'resolve', failed, ...failing, '--json')
+    const rejectedId = JSON.parse(await request()).approval_id as string
+    expect(await done('approval', 'list', '--bills')).toContain(rejectedId)
+    const ofProject = ['--bills', '--project', harness.projectId]
+    const withdrawn = await done('approval', 'reject', rejectedId, ...ofProject, '--note', 'typo')
+    expect(withdrawn).toMatch(/ {2}operator {2,}rejected {2,}operator$/m)
+    expect(await done('approval', 'list', ...ofProject)).toBe('nothing waits for a second person\n')
+    const failedId = JSON.parse(await request()).approval_id as string
+    await done('approval', 'approve', failedId, ...ofProject, ...second)
+    expect(await stateOf(failed)).toBe('failed')
+    const all = (await done('approval', 'list', '--all', '--bills')).trim().split('\n')
+    expect(all.slice(1).map((line) => / (approved|rejected) /.exec(line)?.[1])).toEqual([
+      'approved',
+      'rejected',
+      'approved',
+    ])
     // The biller answers once the command has ended.
-    const command = Promise.withResolvers<void>()
-    harness.billers.before = () => command.promise
-    harness.billers.beforeEnquiry = () => command.promise
+    const ended = Promise.withResolvers<void>()
+    harness.billers.before = () => ended.promise
+    harness.billers.beforeEnquiry = () => ended.promise
     expect(await done('bill', 'resolve', third, '--again', ...project)).toContain('pending')
-    command.resolve()
+    ended.resolve()
     harness.testClock.advance(31_000)
     await eventually(async () => (await harness.rows()).every(({ state }) => state !== 'pending'))
     expect(await done('bill', 'reviews')).toBe('no payments wait for a person\n')
@@ -201,7 +232,14 @@ describe('payweave bill', () => {
     const notes = await harness.db.rows<{ action: string; note: string }>(auditStatement, [])
     expect(
       notes.filter(({ note }) => note === 'bank statement').map(({ action }) => action),
-    ).toEqual(['review_paid', 'review_failed', 'review_again'])
+    ).toEqual([
+      'request_paid',
+      'review_paid',
+      'request_failed',
+      'request_failed',
+      'review_failed',
+      'review_again',
+    ])
   })
 
   it('payweave bill wants one decision and a note', async () => {

@@ -7,6 +7,7 @@ const pages = {
   'a runbook': () => '/now/runbooks/part-down',
   'the projects': () => '/',
   'the inbox': () => '/inbox',
+  'the approvals': () => '/approvals',
   'a new customer': ({ harness: { peers } }: Tab) => `/inbox/onboardings/${peers.staff.reviewId}`,
   'what is stuck': () => '/stuck',
   'the receivers of all projects': () => '/receivers',

@@ -40,6 +40,7 @@ export function pagesOf(peers: Peers): string[] {
     '/inbox',
     '/inbox?kind=dead_letter',
     `/inbox/onboardings/${staff.reviewId}`,
+    '/approvals',
     '/stuck',
     '/receivers?breaker=open',
     '/dead-letters?state=exhausted',

@@ -35,6 +35,7 @@ const ofStaff = [
   '',
   'now',
   'inbox',
+  'approvals',
   'stuck',
   'receivers',
   'dead-letters',

@@ -12,6 +12,7 @@ import { ItemClaimService } from '#gen/payweave/accounts/v1/item_claim_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
+import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { ApiLogService } from '#gen/payweave/delivery/v1/api_log_pb.js'
@@ -103,12 +104,14 @@ export async function startHarness(texts?: Texts) {
       [PaymentsService, peers.payments],
       [PaymentOperationsService, peers.paymentOperations],
       [RoutingService, peers.routing],
+      [ApprovalService, peers.approvals.refunds.handlers],
     ]),
     serve('institution', [[InstitutionService, peers.institution]]),
     serve('quotes', [[QuotesService, peers.quotes]]),
     serve('billing', [
       [CatalogueService, peers.catalogue],
       [BillingService, peers.bills],
+      [ApprovalService, peers.approvals.bills.handlers],
     ]),
     serve('delivery', [
       [DeliveryService, peers.deliveries],

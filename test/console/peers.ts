@@ -23,6 +23,7 @@ import { QuoteStatus, type QuotesService } from '#gen/payweave/quotes/v1/quotes_
 import { currentContext } from '#platform/rpc/context.ts'
 import { samplePng } from '../support/files/png.ts'
 import { apiLogPeer } from './api-log-peer.ts'
+import { approvalPeers } from './approvals/peer.ts'
 import { deliveryPeers } from './delivery-peers.ts'
 import {
   dayOf,
@@ -61,6 +62,9 @@ export function newPeers(texts: Texts = evilTexts) {
     if (found === undefined) throw new Failure('PROJECT_NOT_FOUND', 'no such project')
     return found
   }
+
+  const approvals = approvalPeers(projects.demo, texts, many, seen)
+  const { refunds } = approvals
 
   const institutionId = randomUUID()
   /** What was changed of a project's access and branding. */
@@ -215,7 +219,8 @@ export function newPeers(texts: Texts = evilTexts) {
     },
     refundPayment({ projectId, paymentId }) {
       seen('RefundPayment')
-      return { payment: paymentOf(of(projectId), paymentId) }
+      const approval = refunds.held.isShown ? { approval: refunds.approval() } : {}
+      return { payment: paymentOf(of(projectId), paymentId), ...approval }
     },
   }
   const deliveries: Partial<ServiceImpl<typeof DeliveryService>> = {
@@ -377,6 +382,7 @@ export function newPeers(texts: Texts = evilTexts) {
     calls,
     crowd,
     most,
+    approvals,
     ...handlers,
     ...staffPeers(seen, texts, many),
   }

@@ -9,6 +9,7 @@ import { expect } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import {
   ChargeOutcome,
   ChargeReportService,
@@ -41,6 +42,7 @@ import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/client/client.ts'
 import { serveRpc } from '#platform/rpc/server/server.ts'
 import { createTestClock } from '#platform/testing/clock.ts'
+import { refundApprovalService } from '../../services/payments/api/approvals.ts'
 import { checkoutService } from '../../services/payments/api/checkout.ts'
 import { paymentOperationsService } from '../../services/payments/api/operations.ts'
 import { paymentsService } from '../../services/payments/api/payments.ts'
@@ -72,6 +74,7 @@ export const settings: PaymentSettings = {
     ceilingsMinor: { USD: 1_000_000n, TTD: 7_000_000n },
     blockedMobileNumbers: ['+12025550106'],
   },
+  refundApprovalAboveMinor: { USD: 100_000n, TTD: 700_000n },
   timesToPayS: { agent: 259_200, direct_pos: 900, payment_link: 86_400 },
   allowLoopback: true,
   publicBaseUrl: 'https://pay.test',
@@ -164,6 +167,7 @@ export async function startHarness(
       router.service(SettlementService, settlementService(db))
       router.service(PaymentOperationsService, paymentOperationsService(db))
       router.service(RoutingService, routingService(engine.routes))
+      router.service(ApprovalService, refundApprovalService(engine.payments))
     },
   })
   const payments = createRpcClient(PaymentsService, client('gateway', 'payments', server.port))
@@ -191,6 +195,8 @@ export async function startHarness(
       client('console', 'payments', server.port),
     ),
     routes: createRpcClient(RoutingService, client('console', 'payments', server.port)),
+    approvals: createRpcClient(ApprovalService, client('console', 'payments', server.port)),
+    byHand: createRpcClient(PaymentsService, client('console', 'payments', server.port)),
     checkouts: createRpcClient(CheckoutService, client('gateway', 'payments', server.port)),
     ...calls,
     ...read,

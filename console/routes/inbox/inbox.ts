@@ -9,6 +9,7 @@ import { amount, code, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { money, timeOf } from '../../pages/words.ts'
 import { type CsvPage, firstRows, nextPageUrl, sendCsv, withFilters } from '../list.ts'
+import { saidOfApprovals, waitingSection } from './approvals.ts'
 import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './claims.ts'
 import {
   type AgedKind,
@@ -49,10 +50,11 @@ export function registerInbox(app: FastifyInstance, { worker, clients }: Options
         decision: decisionOf(form),
         note: form.get('note')?.trim() ?? '',
       }
-      await decideClaimed(clients, 'bill', form.get('item_id') ?? '', () =>
+      const { approval } = await decideClaimed(clients, 'bill', form.get('item_id') ?? '', () =>
         clients.catalogue.resolveReview(review),
       )
-      return reply.redirect('/inbox?said=decided', 303)
+      const next = approval === undefined ? 'again' : 'requested'
+      return reply.redirect(`/inbox?said=${next}`, 303)
     }),
   )
   app.post(
@@ -70,7 +72,8 @@ export function registerInbox(app: FastifyInstance, { worker, clients }: Options
 
 const said: Record<string, string> = {
   ...saidOfClaims,
-  decided: 'The decision is stored.',
+  ...saidOfApprovals,
+  again: 'The biller is asked again.',
   accepted: 'The profile is accepted: its account is available.',
   rejected: 'The profile is rejected.',
   accepted_instead: 'The profile was accepted before; that decision stands.',
@@ -98,7 +101,8 @@ function kindOf({ query }: Work): AgedKind | undefined {
 async function show(work: Work, clients: Clients) {
   const { request, reply, query } = work
   const kind = kindOf(work)
-  const [page, suspense] = await Promise.all([
+  const [waiting, page, suspense] = await Promise.all([
+    waitingSection(clients),
     pageByAge(sourcesOf(work, clients, kind, pageSize), query.get('page') ?? '', pageSize),
     clients.balances.listOpenBalances({ internal: InternalAccount.SUSPENSE }),
   ])
@@ -111,8 +115,9 @@ async function show(work: Work, clients: Clients) {
     title: 'Inbox',
     said: said[query.get('said') ?? ''],
     sections: [
+      ...waiting,
       {
-        note: 'The oldest first. Ask the biller or the provider by another way before you decide on a bill, pay the payer of a failed refund yourself, and open the profile of a new customer. Of refused settlements these are the newest 100.',
+        note: 'The oldest first. Ask the biller or the provider by another way before you request a decision on a bill, which a second person approves, pay the payer of a failed refund yourself, and open the profile of a new customer. Of refused settlements these are the newest 100.',
         filters: {
           fields: [
             {

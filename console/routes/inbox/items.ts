@@ -129,7 +129,7 @@ function ofBill({ payment, ...item }: ReviewItem): InboxItem {
     ),
     about: `${billerCode}/${productCode}, ${item.enquiries} enquiries, ${item.billPaymentId} at the back end`,
     amount: money(amount?.minorUnits ?? 0n, amount?.currency ?? ''),
-    decisions: [{ action: '/inbox/bills', button: 'Decide', hidden, fields: decisions }],
+    decisions: [{ action: '/inbox/bills', button: 'Request', hidden, fields: decisions }],
   }
 }
 

@@ -16,6 +16,7 @@ import { MovementService } from '#gen/payweave/accounts/v1/movement_pb.js'
 import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
+import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import { BillerService } from '#gen/payweave/backend/v1/billers_pb.js'
 import { ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
@@ -80,6 +81,7 @@ const services: DescService[] = [
   SettlementService,
   PaymentOperationsService,
   RoutingService,
+  ApprovalService,
   QuotesService,
 ]
 const methods = new Map<string, DescMethod>(

@@ -36,6 +36,8 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'payweave.payments.v1.PaymentOperationsService/*': [],
   // For operators, by bearer or in the console.
   'payweave.payments.v1.RoutingService/*': [],
+  // For people in the console, and for operators by bearer. It also asks whether they may call what was requested.
+  'payweave.approvals.v1.ApprovalService/*': [],
   'payweave.accounts.v1.AccessService/AuthenticateSubscriptionKey': [gateway],
   'payweave.accounts.v1.AccessService/AuthenticateApiKey': [gateway],
   'payweave.accounts.v1.AccessService/CheckGrant': [gateway, institution],

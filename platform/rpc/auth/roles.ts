@@ -23,6 +23,9 @@ const changers = ['merchant_developer', 'support', 'operator', 'administrator'] 
 const accessStaff = ['operator', 'administrator'] as const
 const moneyStaff = ['finance', 'operator', 'administrator'] as const
 
+/** Those who may return money. */
+const refunders = ['merchant_developer', 'finance', 'administrator'] as const
+
 /** Roles by `pkg.Service/Method`. An RPC without a row is for no person. */
 export const permissions = {
   'payweave.payments.v1.PaymentsService/GetPayment': all,
@@ -30,11 +33,7 @@ export const permissions = {
   'payweave.payments.v1.PaymentsService/ListPaymentEvents': all,
   'payweave.payments.v1.PaymentsService/GetPaymentSummary': all,
   'payweave.payments.v1.PaymentsService/CancelPayment': changers,
-  'payweave.payments.v1.PaymentsService/RefundPayment': [
-    'merchant_developer',
-    'finance',
-    'administrator',
-  ],
+  'payweave.payments.v1.PaymentsService/RefundPayment': refunders,
   'payweave.payments.v1.PaymentOperationsService/ListWaitingRefunds': staff,
   'payweave.payments.v1.PaymentOperationsService/SettleRefund': ['finance', 'administrator'],
   'payweave.payments.v1.PaymentOperationsService/ListFailingCalls': staff,
@@ -44,6 +43,10 @@ export const permissions = {
   'payweave.payments.v1.RoutingService/PutRoute': accessStaff,
   'payweave.payments.v1.RoutingService/DeleteRoute': accessStaff,
   'payweave.payments.v1.RoutingService/ListRouteChanges': staff,
+  // ApprovalService also asks whether the person may call what was requested.
+  'payweave.approvals.v1.ApprovalService/ListApprovals': ['merchant_developer', ...staff],
+  'payweave.approvals.v1.ApprovalService/Approve': refunders,
+  'payweave.approvals.v1.ApprovalService/Reject': refunders,
   'payweave.delivery.v1.DeliveryService/ListDeliveries': all,
   'payweave.delivery.v1.DeliveryService/GetDelivery': all,
   'payweave.delivery.v1.DeliveryService/ReplayDelivery': changers,

@@ -3,20 +3,22 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { invalid, missing } from '#core/errors/errors.ts'
 import { pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
+import { ApprovalKind } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import {
   type CatalogueService,
   type ResolveReviewRequest,
   type Product as WireProduct,
 } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import { approvalMessage } from '#platform/approvals/approval-service.ts'
+import { currentActor } from '#platform/approvals/approvals.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
-import { auditName, currentContext } from '#platform/rpc/context.ts'
 import { timestampFromMicros } from '#platform/rpc/timestamps.ts'
 import type { Product, Range } from '../domain/catalogue.ts'
 import {
-  type Actor,
   changeBiller,
   changeProduct,
   type Decision,
+  requestResolution,
   resolveReview,
 } from '../operations/administer.ts'
 import type { CatalogueCache } from '../operations/catalogue-cache.ts'
@@ -29,7 +31,8 @@ import { billMessage } from './billing.ts'
 /**
  * The handlers of CatalogueService. They refuse bad fields and page tokens with INVALID_PARAMETER or MISSING_PARAMETER;
  * `putProduct` an unknown biller with BILLER_NOT_FOUND; `resolveReview` an unknown payment with BILL_PAYMENT_NOT_FOUND
- * and one that does not wait for a person with REVIEW_NOT_FOUND, and rejects as `projectOf` does.
+ * and one that does not wait for a person with REVIEW_NOT_FOUND, a decision while another request about it waits with APPROVAL_OPEN,
+ * and rejects as `projectOf` does.
  */
 export function catalogueService(
   billing: Billing,
@@ -39,13 +42,13 @@ export function catalogueService(
     async putBiller({ biller }) {
       if (biller === undefined) throw missing('biller')
       const { billerCode, name, active } = biller
-      await changeBiller(billing, actor(), { billerCode, name, active })
+      await changeBiller(billing, currentActor(), { billerCode, name, active })
       catalogue.drop()
       return {}
     },
     async putProduct({ product }) {
       if (product === undefined) throw missing('product')
-      await changeProduct(billing, actor(), productOf(product))
+      await changeProduct(billing, currentActor(), productOf(product))
       catalogue.drop()
       return {}
     },
@@ -68,15 +71,17 @@ export function catalogueService(
       const { projectId, transactionId, note } = request
       const payment = { projectId: projectOf(context, projectId), transactionId }
       const decision = decisionOf(request)
-      const bill = await resolveReview(billing, actor(), payment, decision, note)
-      return { payment: billMessage(bill) }
+      if (decision.kind === 'again') {
+        const asked = await resolveReview(billing, currentActor(), payment, decision, note)
+        return { payment: billMessage(asked) }
+      }
+      const wanted = await requestResolution(billing, currentActor(), payment, decision, note)
+      return {
+        payment: billMessage(wanted.bill),
+        approval: approvalMessage(ApprovalKind.BILL, wanted.approval),
+      }
     },
   }
-}
-
-function actor(): Actor {
-  const context = currentContext()
-  return { caller: auditName(context?.caller), requestId: context?.requestId }
 }
 
 function productOf(product: WireProduct): Product {

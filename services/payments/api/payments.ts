@@ -3,11 +3,14 @@ import { toJson } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { fingerprint } from '#core/identity/digest.ts'
 import { checkedWord, paymentChannels, paymentMethods } from '#core/payment/words.ts'
+import { ApprovalKind } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import {
   type CreatePaymentRequest,
   CreatePaymentRequestSchema,
   type PaymentsService,
 } from '#gen/payweave/payments/v1/payments_pb.js'
+import { approvalMessage } from '#platform/approvals/approval-service.ts'
+import { isByHand } from '#platform/approvals/approvals.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
 import { linkTokenOf } from '../domain/links.ts'
 import type { NewPayment } from '../domain/new-payment.ts'
@@ -21,6 +24,7 @@ import {
   type PaymentKey,
   refundPayment,
 } from '../operations/payments.ts'
+import { refundByHand } from '../operations/refund-approval.ts'
 import { readCounts } from '../store/summary-store.ts'
 import { countsMessage, historyMessage, listingOf, summaryMessage } from './history-messages.ts'
 import { paymentMessage, type TokenOf } from './messages.ts'
@@ -33,7 +37,8 @@ const maxOpen = 10_000
  * with INVALID_PARAMETER, MISSING_PARAMETER, UNSUPPORTED_CHANNEL_METHOD or AMOUNT_MISMATCH, an id that was used with
  * other content with DUPLICATE_TRANSACTION_ID, and an unknown merchant with PW_INVALID_API_KEY. `listPayments` refuses a
  * bad page token with INVALID_PARAMETER and an amount without its currency with MISSING_PARAMETER. The others refuse an unknown payment with PAYMENT_NOT_FOUND; `cancelPayment`
- * also with PAYMENT_NOT_CANCELLABLE, `refundPayment` with PAYMENT_NOT_REFUNDABLE.
+ * also with PAYMENT_NOT_CANCELLABLE, `refundPayment` with PAYMENT_NOT_REFUNDABLE and, by hand above the limit, with
+ * APPROVAL_OPEN when somebody else has requested it.
  */
 export function paymentsService(payments: PaymentContext): ServiceImpl<typeof PaymentsService> {
   const tokenOf: TokenOf = (payer) => linkTokenOf(payments.linkKeys(), payer)
@@ -64,7 +69,10 @@ export function paymentsService(payments: PaymentContext): ServiceImpl<typeof Pa
     async refundPayment(request, context) {
       const projectId = projectOf(context, request.projectId)
       const key = paymentKey(request, projectId)
-      return answer(await refundPayment(payments, key, request.reason))
+      if (!isByHand()) return answer(await refundPayment(payments, key, request.reason))
+      const { payment, approval } = await refundByHand(payments, key, request.reason)
+      if (approval === undefined) return answer(payment)
+      return { ...answer(payment), approval: approvalMessage(ApprovalKind.REFUND, approval) }
     },
     async listPayments(request, context) {
       const projectId = projectOf(context, request.projectId)

@@ -2,7 +2,7 @@
 // not affect the others.
 import type { Failure } from '#core/errors/errors.ts'
 import { batched, leftOut } from '#platform/db/batcher.ts'
-import { type Database, isRefused } from '#platform/db/db.ts'
+import { type Database, isRefused, type Queryable } from '#platform/db/db.ts'
 import type { CommittedEvent } from '#platform/events/outbox.ts'
 import { type CallContext, currentContext } from '#platform/rpc/context.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
@@ -86,31 +86,57 @@ export async function change(context: ChangeContext, wanted: Change): Promise<Ch
   return outcome.written
 }
 
+/**
+ * Changes a payment alone, in the transaction that `within` runs: what else that writes is stored with the change or not at
+ * all. Rejects as `change` does.
+ */
+export async function changeWithin(
+  context: ChangeContext,
+  within: (work: (tx: Queryable) => Promise<Written>) => Promise<Written>,
+  wanted: Change,
+): Promise<Changed> {
+  const request = { ...wanted, routing: context.routing, origin: currentContext() }
+  const written = await within(async (tx) => {
+    const [outcome = leftOut] = await changeAll(tx, [request], 'waiting')
+    if (outcome === leftOut) throw new Error('a lock was not waited for')
+    if ('error' in outcome) throw outcome.error
+    return outcome.written
+  })
+  afterCommit(context, written)
+  return written
+}
+
 /** One transaction: locks and reads, decides one after the other, writes. */
 function runBatch(
   db: Database,
   requests: Request[],
   lock: 'free' | 'waiting',
 ): Promise<(Outcome | typeof leftOut)[]> {
-  return db.transaction(async (tx) => {
-    const attempts = requests.flatMap(({ attempt }) => attempt ?? [])
-    const places = requests.map(({ place }) => place)
-    const state = batchState(await lockPayments(tx, { places, attempts }, lock))
-    const outcomes = requests.map((request) => decideOn(state, request))
-    const written = outcomes.flatMap((outcome) =>
-      outcome !== leftOut && 'written' in outcome ? [outcome.written] : [],
-    )
-    await writeDecisions(
-      tx,
-      written.map(({ decision }) => decision),
-      written.flatMap(({ payment, event, decision: { transition } }) =>
-        event === undefined || transition === undefined
-          ? []
-          : [{ ...event, projectId: payment.projectId, occurredAt: transition.now }],
-      ),
-    )
-    return outcomes
-  })
+  return db.transaction((tx) => changeAll(tx, requests, lock))
+}
+
+async function changeAll(
+  tx: Queryable,
+  requests: Request[],
+  lock: 'free' | 'waiting',
+): Promise<(Outcome | typeof leftOut)[]> {
+  const attempts = requests.flatMap(({ attempt }) => attempt ?? [])
+  const places = requests.map(({ place }) => place)
+  const state = batchState(await lockPayments(tx, { places, attempts }, lock))
+  const outcomes = requests.map((request) => decideOn(state, request))
+  const written = outcomes.flatMap((outcome) =>
+    outcome !== leftOut && 'written' in outcome ? [outcome.written] : [],
+  )
+  await writeDecisions(
+    tx,
+    written.map(({ decision }) => decision),
+    written.flatMap(({ payment, event, decision: { transition } }) =>
+      event === undefined || transition === undefined
+        ? []
+        : [{ ...event, projectId: payment.projectId, occurredAt: transition.now }],
+    ),
+  )
+  return outcomes
 }
 
 type BatchState = {

@@ -2,7 +2,7 @@
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import { digestsEqual } from '#core/identity/digest.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
-import type { FeeSchedule, FraudRules } from '#platform/config/config.ts'
+import type { AmountsByCurrency, FeeSchedule, FraudRules } from '#platform/config/config.ts'
 import { batched } from '#platform/db/batcher.ts'
 import { type Database, isRefused } from '#platform/db/db.ts'
 import { committedEvent, creationEvent } from '../api/events.ts'
@@ -43,6 +43,8 @@ import { type ChangeContext, change } from './change.ts'
 export type PaymentSettings = {
   feeSchedule: FeeSchedule
   fraudRules: FraudRules
+  /** Above it a refund by hand waits for a second person. */
+  refundApprovalAboveMinor: AmountsByCurrency
   timesToPayS: TimesToPay
   /** Accepts http and loopback URLs for pushes too; for a local start. */
   allowLoopback: boolean
@@ -193,17 +195,20 @@ export async function refundPayment(
   key: PaymentKey,
   reason = '',
 ): Promise<Payment> {
-  const { projectId, paymentId } = key
   const { payment } = await change(context, {
     place: key,
     absent: notFound,
     decide({ payment, now }) {
       const transition = refund(requireOwn(payment, key), now)
-      const isReason = transition !== undefined && reason !== ''
-      return { transition, reason: isReason ? { projectId, paymentId, reason } : undefined }
+      return { transition, reason: transition && refundReason(key, reason) }
     },
   })
   return payment
+}
+
+/** What is stored of the reason of a refund; undefined for none. */
+export function refundReason({ projectId, paymentId }: PaymentKey, reason: string) {
+  return reason === '' ? undefined : { projectId, paymentId, reason }
 }
 
 /** A payment of the merchant that the key names, if it names one. Throws PAYMENT_NOT_FOUND for any other. */

@@ -1,6 +1,7 @@
 // The good requests of all services but accounts, for the sweep of bad input.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { ApprovalService, ApprovalState } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import { RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { BillingService, BillPaymentState } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
@@ -47,6 +48,18 @@ export const furtherConnector = 'connector-second'
 const linkToken = 'a'.repeat(43)
 const frameTheme = { accentColor: '#0b57d0', darkAccentColor: '#93bbfa' }
 const mobileNumber = '+12025550199'
+
+/** What people decide together, in payments and in billing. */
+function approvals({ projectId }: Facts): Requests {
+  const key = { projectId, approvalId: randomUUID() }
+  const state = ApprovalState.WAITING
+  const pageToken = Buffer.from(randomUUID()).toString('base64url')
+  return requestsFor(ApprovalService, {
+    listApprovals: [{ projectId, subjectId: 'bill_x', state, pageSize: 10, pageToken }],
+    approve: [key],
+    reject: [{ ...key, note: 'No receipt' }],
+  })
+}
 
 function payments({ projectId, merchantId }: Facts): Requests {
   const means = { channel: PaymentChannel.PAYMENT_LINK, method: PaymentMethod.WALLET }
@@ -333,6 +346,7 @@ function billing({ projectId }: Facts): Requests {
 export function otherRequests(facts: Facts): Requests {
   return {
     ...payments(facts),
+    ...approvals(facts),
     ...institution(facts),
     ...quotes(facts),
     ...billing(facts),

@@ -55,6 +55,7 @@ const payments: PaymentContext = {
   settings: {
     feeSchedule: settings.feeSchedule,
     fraudRules: settings.fraudRules,
+    refundApprovalAboveMinor: settings.refundApprovalAbove,
     timesToPayS: {
       agent: settings.paymentTtlAgentS,
       direct_pos: settings.paymentTtlDirectPosS,

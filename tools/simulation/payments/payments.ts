@@ -84,6 +84,7 @@ export function startPaymentsProcess(
           timesToPayS: { agent: timeToPayS, direct_pos: timeToPayS, payment_link: timeToPayS },
           allowLoopback: false,
           publicBaseUrl: 'https://pay.example',
+          refundApprovalAboveMinor: {},
         },
         findMerchant: async (_projectId, merchantId) => ({ merchantId, ...merchant }),
         connectors: connectorsOf(new Map(backends), connectors[0]?.name ?? ''),

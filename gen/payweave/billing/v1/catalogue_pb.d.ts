@@ -9,6 +9,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Money } from "../../types/v1/types_pb.js";
 import type { BillPayment } from "./billing_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Approval } from "../../approvals/v1/approvals_pb.js";
 
 /**
  * Describes the file payweave/billing/v1/catalogue.proto.
@@ -420,6 +421,13 @@ export declare type ResolveReviewResponse = Message<"payweave.billing.v1.Resolve
    * @generated from field: payweave.billing.v1.BillPayment payment = 1;
    */
   payment?: BillPayment | undefined;
+
+  /**
+   * What a second person must approve first: then the payment still waits. Unset when its enquiries begin again.
+   *
+   * @generated from field: payweave.approvals.v1.Approval approval = 2;
+   */
+  approval?: Approval | undefined;
 };
 
 /**
@@ -475,7 +483,9 @@ export declare const CatalogueService: GenService<{
     output: typeof ListReviewsResponseSchema;
   },
   /**
-   * Decides one of them. NOT_FOUND; FAILED_PRECONDITION when it does not wait for a person.
+   * Restarts the enquiries of one of them, which rejects a request for its decision; or requests the decision that it was
+   * paid or has failed (ApprovalService), for a second person to approve. NOT_FOUND, also when it does not wait for a
+   * person; ALREADY_EXISTS (APPROVAL_OPEN) when somebody else, or another decision, was requested.
    *
    * @generated from rpc payweave.billing.v1.CatalogueService.ResolveReview
    */

@@ -7,6 +7,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Approval } from "../../approvals/v1/approvals_pb.js";
 import type { RefusalReason } from "../../backend/v1/charges_pb.js";
 
 /**
@@ -882,6 +883,13 @@ export declare type RefundPaymentResponse = Message<"payweave.payments.v1.Refund
    * @generated from field: payweave.payments.v1.Payment payment = 1;
    */
   payment?: Payment | undefined;
+
+  /**
+   * What a second person must approve first: then the request is still PAID. Unset otherwise.
+   *
+   * @generated from field: payweave.approvals.v1.Approval approval = 2;
+   */
+  approval?: Approval | undefined;
 };
 
 /**
@@ -1905,7 +1913,8 @@ export declare const PaymentsService: GenService<{
   },
   /**
    * Refunds a paid request; a refunded request is returned unchanged. FAILED_PRECONDITION (PAYMENT_NOT_REFUNDABLE) in
-   * every other state.
+   * every other state. Above the limit REFUND_APPROVAL_ABOVE a person or a bearer only requests it (ApprovalService), for
+   * a second one to approve; ALREADY_EXISTS (APPROVAL_OPEN) when somebody else has requested it. The gateway refunds any amount.
    *
    * @generated from rpc payweave.payments.v1.PaymentsService.RefundPayment
    */

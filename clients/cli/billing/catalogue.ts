@@ -12,12 +12,12 @@ import {
   type ProductRange,
   ProductSchema,
 } from '#gen/payweave/billing/v1/catalogue_pb.js'
-import { oneOperand } from './access.ts'
-import { type Command, type CommandContext, optionsFor } from './command.ts'
-import { connect } from './connection.ts'
-import { jsonLine, printable } from './output/print.ts'
-import { type ListShape, printList } from './output/table.ts'
-import { UsageError } from './usage-error.ts'
+import { oneOperand } from '../access.ts'
+import { type Command, type CommandContext, optionsFor } from '../command.ts'
+import { connect } from '../connection.ts'
+import { jsonLine, printable } from '../output/print.ts'
+import { type ListShape, printList } from '../output/table.ts'
+import { UsageError } from '../usage-error.ts'
 
 const billingOptions = optionsFor('billing')
 const inactive = { inactive: 'refuse its bills as if it were unknown' } as const

@@ -1,6 +1,7 @@
 // The commands on bill payments: the queue of those that need a manual decision, and receipts.
 import fs from 'node:fs'
 import { formatAmount } from '#core/money/money.ts'
+import type { Approval } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import {
   BillingService,
   type BillPayment,
@@ -8,14 +9,15 @@ import {
   BillPaymentState,
 } from '#gen/payweave/billing/v1/billing_pb.js'
 import { type ReviewItem, ReviewItemSchema } from '#gen/payweave/billing/v1/catalogue_pb.js'
-import { oneOperand } from './access.ts'
+import { oneOperand } from '../access.ts'
+import { type Command, type CommandContext, optionsFor } from '../command.ts'
+import { connect } from '../connection.ts'
+import { jsonLine, printable, time, wordOf } from '../output/print.ts'
+import { type ListShape, pagesOf, printList } from '../output/table.ts'
+import { wholeNumber } from '../parser/whole-number.ts'
+import { UsageError } from '../usage-error.ts'
+import { printApproval } from './approvals.ts'
 import { withCatalogue } from './catalogue.ts'
-import { type Command, type CommandContext, optionsFor } from './command.ts'
-import { connect } from './connection.ts'
-import { jsonLine, printable, time, wordOf } from './output/print.ts'
-import { type ListShape, pagesOf, printList } from './output/table.ts'
-import { wholeNumber } from './parser/whole-number.ts'
-import { UsageError } from './usage-error.ts'
 
 const billingOptions = optionsFor('billing')
 const projectOption = { project: 'UUID, or a name in sandbox.json (demo)' } as const
@@ -32,7 +34,8 @@ export const billCommands: Command[] = [
   {
     name: 'bill resolve',
     operands: '<transaction id>',
-    summary: 'Decides a payment that waits for a person, or restarts its enquiries.',
+    summary:
+      'Requests a decision about a payment that waits for a person, or restarts its enquiries.',
     options: {
       ...projectOption,
       ...billingOptions,
@@ -80,13 +83,22 @@ async function resolve(context: CommandContext): Promise<void> {
     const projectId = await connection.projectId()
     await withCatalogue(context, async (_, catalogue) => {
       const request = { projectId, transactionId, decision, note }
-      const { payment } = await catalogue.resolveReview(request)
-      if (payment === undefined) return
-      await printList(context, billShape, [[payment]])
+      const { payment, approval } = await catalogue.resolveReview(request)
+      if (approval !== undefined) await printRequested(context, approval)
+      else if (payment !== undefined) await printList(context, billShape, [[payment]])
     })
   } finally {
     await connection.close()
   }
+}
+
+async function printRequested(context: CommandContext, approval: Approval): Promise<void> {
+  await printApproval(context, approval)
+  if (context.json) return
+  const { approvalId, projectId } = approval
+  context.print(
+    `a second person approves it: payweave approval approve ${approvalId} --project ${projectId} --bills`,
+  )
 }
 
 function decisionOf({ flags, options }: CommandContext) {

@@ -1,0 +1,200 @@
+// What one person requested and a second one must approve: refunds above the limit, and decisions about bills in review.
+import type { FastifyInstance } from 'fastify'
+import { invalid } from '#core/errors/errors.ts'
+import {
+  type Approval,
+  ApprovalKind,
+  ApprovalState,
+  type ListApprovalsResponse,
+} from '#gen/payweave/approvals/v1/approvals_pb.js'
+import type { Clients } from '../../clients.ts'
+import { ownPath } from '../../http/guard.ts'
+import { pathId, type Work, type Worker } from '../../http/work.ts'
+import {
+  type Cell,
+  code,
+  type Form,
+  moneyCell,
+  row,
+  type Section,
+  text,
+} from '../../pages/blocks.ts'
+import { sendSections } from '../../pages/render.ts'
+import { valueOf, wordOf } from '../../pages/words.ts'
+import { nextPageUrl } from '../list.ts'
+
+type Options = { worker: Worker; clients: Clients }
+
+/** Rows of a section: most have two forms. */
+const pageSize = 12
+/** So many are counted. */
+const maxCounted = 50
+
+type Fact = [name: string, value: Cell]
+
+/**
+ * Registers `/approvals`, which lists all of them, and the decisions of one:
+ * `/projects/<id>/approvals/<id>/approve` and `/reject`, which lead back to the page of the form.
+ */
+export function registerApprovals(app: FastifyInstance, { worker, clients }: Options): void {
+  app.get(
+    '/approvals',
+    worker.page((work) => show(work, clients)),
+  )
+  const path = '/projects/:projectId/approvals/:approvalId'
+  app.post(
+    `${path}/approve`,
+    worker.projectPage(async (work) => {
+      const { projectId } = work.project
+      await clientOf(work, clients).approve({ projectId, ...pathId(work, 'approvalId') })
+      return work.reply.redirect(backOf(work, 'approved'), 303)
+    }),
+  )
+  app.post(
+    `${path}/reject`,
+    worker.projectPage(async (work) => {
+      const note = work.form.get('note')?.trim() ?? ''
+      const key = { projectId: work.project.projectId, ...pathId(work, 'approvalId') }
+      await clientOf(work, clients).reject({ ...key, note })
+      return work.reply.redirect(backOf(work, 'not-approved'), 303)
+    }),
+  )
+}
+
+/** What a page says after a decision, by `said` of its address. */
+export const saidOfApprovals: Record<string, string> = {
+  approved: 'It is approved and done.',
+  'not-approved': 'The request is rejected. Nothing was done.',
+  requested: 'It waits for a second person, who finds it in the Inbox.',
+}
+
+/** The service that serves approvals of a kind. */
+function clientOf({ form }: Work, { refundApprovals, billApprovals }: Clients) {
+  const kind = valueOf(ApprovalKind, form.get('kind'))
+  if (kind === ApprovalKind.REFUND) return refundApprovals
+  if (kind === ApprovalKind.BILL) return billApprovals
+  throw invalid('kind', 'must be that of an approval')
+}
+
+function backOf({ form }: Work, said: string): string {
+  const { pathname, searchParams } = new URL(ownPath(form.get('back')), 'http://localhost')
+  searchParams.set('said', said)
+  return `${pathname}?${searchParams.toString()}`
+}
+
+async function show(work: Work, { refundApprovals, billApprovals }: Clients) {
+  const { request, reply, query } = work
+  const wanted = query.get('state') ?? ''
+  if (wanted !== '' && wanted !== 'all') throw invalid('state', 'must be all')
+  const state = wanted === 'all' ? ApprovalState.UNSPECIFIED : ApprovalState.WAITING
+  const page = (name: string) => ({ state, pageSize, pageToken: query.get(name) ?? '' })
+  const [refunds, bills] = await Promise.all([
+    refundApprovals.listApprovals(page('refunds')),
+    billApprovals.listApprovals(page('page')),
+  ])
+  const options = [
+    { value: '', label: 'waiting' },
+    { value: 'all', label: 'all' },
+  ]
+  return sendSections(reply, {
+    title: 'Approvals',
+    said: saidOfApprovals[query.get('said') ?? ''],
+    sections: [
+      {
+        note: 'Somebody has requested these. Another person whose role allows it approves or rejects them within 72 hours.',
+        filters: {
+          fields: [{ label: 'State', name: 'state', type: 'select', value: wanted, options }],
+        },
+      },
+      {
+        ...approvalsSection(work, refunds.approvals, 'Refunds'),
+        ...nextPageUrl(request.url, refunds.nextPageToken, 'refunds'),
+      },
+      {
+        ...approvalsSection(work, bills.approvals, 'Bills'),
+        ...nextPageUrl(request.url, bills.nextPageToken),
+      },
+    ],
+  })
+}
+
+/** How many refunds and bills wait for a second person, and where; nothing when none does. */
+export async function waitingSection({
+  refundApprovals,
+  billApprovals,
+}: Clients): Promise<Section[]> {
+  const waiting = { state: ApprovalState.WAITING, pageSize: maxCounted }
+  const [refunds, bills] = await Promise.all([
+    refundApprovals.listApprovals(waiting),
+    billApprovals.listApprovals(waiting),
+  ])
+  if (refunds.approvals.length + bills.approvals.length === 0) return []
+  return [
+    {
+      heading: 'For a second person',
+      facts: [countFact('Refunds', refunds), countFact('Bills', bills)],
+      rpc: 'payweave.approvals.v1.ApprovalService/ListApprovals',
+    },
+  ]
+}
+
+function countFact(name: string, { approvals, nextPageToken }: ListApprovalsResponse): Fact {
+  const more = nextPageToken === '' ? '' : ' or more'
+  return [name, row(`${approvals.length}${more}`, '/approvals')]
+}
+
+/** A list of approvals, with what the reader may do about those that wait. */
+export function approvalsSection(work: Work, approvals: Approval[], heading: string): Section {
+  return {
+    heading,
+    table: {
+      head: ['Requested', 'About', 'Amount', 'Decision', 'Why', 'State', 'Decided', 'Decide'],
+      empty: 'Nothing was requested.',
+      rows: approvals.map((one) => approvalRow(work, one)),
+    },
+    rpc: 'payweave.approvals.v1.ApprovalService/ListApprovals',
+  }
+}
+
+function approvalRow(work: Work, approval: Approval): Cell[] {
+  const { subjectId, kind, projectId, requester, decider } = approval
+  const things = kind === ApprovalKind.BILL ? 'bills' : 'payments'
+  const path = `/projects/${projectId}/${things}/${encodeURIComponent(subjectId)}`
+  const own = `console:${work.session.person}`
+  return [
+    { at: approval.createTime, by: nameOf(requester, own) },
+    code(subjectId, path),
+    moneyCell(approval.amount),
+    text(approval.outcome || 'refund'),
+    text(approval.note),
+    { state: wordOf(ApprovalState, approval.state) },
+    decider === ''
+      ? text(approval.decisionNote)
+      : { at: approval.decideTime, by: nameOf(decider, own) },
+    decisionCell(work, approval, requester === own),
+  ]
+}
+
+function nameOf(name: string, own: string): string {
+  return name === own ? 'you' : name.replace(/^console:/, '')
+}
+
+const requestedBy = {
+  [ApprovalKind.REFUND]: 'payweave.payments.v1.PaymentsService/RefundPayment',
+  [ApprovalKind.BILL]: 'payweave.billing.v1.CatalogueService/ResolveReview',
+  [ApprovalKind.UNSPECIFIED]: undefined,
+} as const
+
+function decisionCell(work: Work, approval: Approval, isOwn: boolean): Cell {
+  const { projectId, approvalId, kind, state } = approval
+  if (state !== ApprovalState.WAITING) return text('')
+  const rpc = requestedBy[kind]
+  if (rpc === undefined || !work.may(rpc)) return text('finance decides')
+  const path = `/projects/${projectId}/approvals/${approvalId}`
+  const hidden = { kind: wordOf(ApprovalKind, kind), back: work.request.url }
+  const rejection: Form = { action: `${path}/reject`, button: 'Reject', hidden }
+  rejection.fields = [{ label: 'Why', name: 'note', maxlength: 2_000 }]
+  if (isOwn) return { forms: [{ ...rejection, button: 'Withdraw' }] }
+  const consent: Form = { action: `${path}/approve`, button: 'Approve', hidden, isDangerous: true }
+  return { forms: [consent, rejection] }
+}
