@@ -168,16 +168,18 @@ describe('an instance that lives', () => {
     const hasPush = Promise.withResolvers<void>()
     const gaveUp = Promise.withResolvers<void>()
     let goOn: (() => void) | undefined
-    const db = harness.database.open({ limits: { statementMs: 1_000, acquireMs: 3_000 } })
+    const waits = { statementMs: 1_000, acquireMs: 3_000 }
+    const db = harness.database.open({ limits: waits })
+    // A connection that no other statement takes: a claim without one would not reach the server.
+    const claiming = harness.database.open({ limits: waits, poolSize: 1 })
     startOwner({
       ...db,
       async rows<T>(...[statement, values]: Parameters<Database['rows']>): Promise<T[]> {
         if (statement.name !== 'delivery_claim') return db.rows<T>(statement, values)
         await hasPush.promise
-        // The claim must find a connection, or it would not reach the server.
-        if (goOn === undefined) await Promise.all([db.ready(), db.ready(), db.ready()])
+        if (goOn === undefined) await claiming.ready()
         goOn ??= await freezeFamily(postgres.pid())
-        return db.rows<T>(statement, values).catch((error: unknown) => {
+        return claiming.rows<T>(statement, values).catch((error: unknown) => {
           gaveUp.resolve()
           throw error
         })

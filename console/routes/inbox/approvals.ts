@@ -65,7 +65,8 @@ export function registerApprovals(app: FastifyInstance, { worker, clients }: Opt
 export const saidOfApprovals: Record<string, string> = {
   approved: 'It is approved and done.',
   'not-approved': 'The request is rejected. Nothing was done.',
-  requested: 'It waits for a second person, who finds it in the Inbox.',
+  requested:
+    'It waits for a second person, who approves or rejects it on the page of the payment or under Approvals.',
 }
 
 /** The service that serves approvals of a kind. */
