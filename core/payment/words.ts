@@ -126,6 +126,11 @@ export const refusalReasons: Words<RefusalReason> = [
   'unavailable',
 ]
 
+/** How far the refund of a payer's money has come. */
+export type RefundState = 'sent' | 'completed' | 'failed' | 'settled'
+
+export const refundStates: Words<RefundState> = ['sent', 'completed', 'failed', 'settled']
+
 /** The methods that each channel offers. */
 export const channelMethods: Readonly<Record<PaymentChannel, readonly PaymentMethod[]>> = {
   agent: ['cash', 'card'],

@@ -11,11 +11,15 @@ import {
   paymentChannels,
   paymentMethods,
   paymentStates,
+  type RefundState,
+  refundStates,
   refusalReasons,
 } from '#core/payment/words.ts'
-import { languageCodes } from '#core/text/language.ts'
+import { type Language, languageCodes, localMoney } from '#core/text/language.ts'
 import { refusals } from '#core/text/refusals.ts'
 import { type CheckoutMessage, type CheckoutView, checkoutView } from './checkout-view.ts'
+import { fill, languages } from './language.ts'
+import { receiptView } from './receipts/receipt-view.ts'
 
 const partiallyPaid = numberOf(paymentStates, 'Partially_paid')
 
@@ -50,6 +54,11 @@ function checkout({ state = 'Pending', channel = 'payment_link', method = 'walle
     merchantId: '',
     projectId: '',
   } satisfies CheckoutMessage
+}
+
+function refundedNotice(language: Language): string {
+  const total = localMoney(10_290n, 'TTD', language)
+  return fill(languages[language].refundedToWallet, { total })
 }
 
 describe('an open request', () => {
@@ -224,6 +233,7 @@ describe('every other state', () => {
       receiptId: 'r-1',
       paidTime: time('2026-01-02T03:04:05Z'),
       refundAmountMinor: 0n,
+      refundState: 0,
       receiptToken: 'token',
     }
     const shown = (state: PayerState, more: object = {}) =>
@@ -248,6 +258,59 @@ describe('every other state', () => {
     const open = checkoutView(checkout({}), 'en')
     expect([rowsOf(open), open.receiptToken]).toEqual([fee, ''])
   })
+
+  const refundedReceipt = (state: RefundState) => ({
+    receiptId: 'r-1',
+    paidTime: timestampFromDate(new Date('2026-01-02T03:04:05Z')),
+    refundTime: timestampFromDate(new Date('2026-01-03T03:04:05Z')),
+    refundAmountMinor: 10_290n,
+    refundState: numberOf(refundStates, state),
+    receiptToken: 'token',
+  })
+
+  it.each(languageCodes)(
+    'a failed share whose money came late says in %s that it was taken and goes back, not that nothing was',
+    (language) => {
+      const failed = { ...checkout({ state: 'Failed' }), refusedAttempts: 5, refusalReason: 1 }
+      const nothing = checkoutView(failed, language)
+      const receipt = refundedReceipt('sent')
+      const late = checkoutView({ ...failed, receipt }, language)
+      const { failedText, failedTitle, lateMoneyText, totalPaid } = languages[language]
+      expect(nothing.notices).toContain(fill(failedText, { merchant: 'Demo Store' }))
+      expect(late).toMatchObject({ title: failedTitle, isAlert: true, totalLabel: totalPaid })
+      expect(late.notices).toEqual([lateMoneyText, refundedNotice(language)])
+      expect(late.stamp).not.toBe(nothing.stamp)
+    },
+  )
+
+  it.each(languageCodes)(
+    'a refund that failed is said in %s to be held by us, until it was paid by hand',
+    (language) => {
+      const refunded = (state: RefundState) => {
+        const receipt = refundedReceipt(state)
+        const share = { ...checkout({ state: 'Refunded' }), receipt }
+        return { page: checkoutView(share, language), paper: receiptView(share, language) }
+      }
+      const say = languages[language]
+      const held = refunded('failed')
+      const total = localMoney(10_290n, 'TTD', language)
+      expect(held.page.notices).toEqual([
+        fill(say.refundHeldText, { total, merchant: 'Demo Store' }),
+      ])
+      const labels = held.paper.rows.map(({ label }) => label)
+      for (const { title } of [held.page, held.paper]) expect(title).toBe(say.refundHeldTitle)
+      expect(labels).toContain(say.refundDue)
+      expect(labels).not.toContain(say.refundedOn)
+      expect(labels).not.toContain(say.refundedAmount)
+      const byHand = refunded('settled')
+      expect(byHand.page.notices).toEqual([fill(say.refundedToYou, { total })])
+      for (const { title } of [byHand.page, byHand.paper]) expect(title).toBe(say.refundedTitle)
+      const stamps = (['sent', 'failed', 'settled'] as const).map(
+        (state) => refunded(state).page.stamp,
+      )
+      expect(new Set(stamps).size).toBe(3)
+    },
+  )
 
   it('a total is called what it is', () => {
     const label = (state: PayerState) => checkoutView(checkout({ state }), 'es').totalLabel

@@ -15,7 +15,13 @@ import { type Language, localMoney } from '#core/text/language.ts'
 import { refusals } from '#core/text/refusals.ts'
 import { fill, languages } from './language.ts'
 import type { Messages } from './messages/en.ts'
-import { type PaidShareMessage, type ReceiptRow, shareRows } from './receipts/receipt-view.ts'
+import {
+  type MoneyPlace,
+  moneyPlace,
+  type PaidShareMessage,
+  type ReceiptRow,
+  shareRows,
+} from './receipts/receipt-view.ts'
 import { type ShownAmount, type ShownTime, shownAmount, shownPayer, shownTime } from './shown.ts'
 
 /** A checkout as payweave.payments.v1.CheckoutService returns it; `receipt` is undefined until the share is paid. */
@@ -126,6 +132,15 @@ const refused = {
   isAlert: true,
   mark: 'stop',
 } as const
+const refundHeld = { title: 'refundHeldTitle', isAlert: true, mark: 'stop' } as const
+/** The money arrived after the share had failed: it was taken, and goes back. */
+const failedAndPaid = {
+  title: 'failedTitle',
+  notice: 'lateMoneyText',
+  total: 'totalPaid',
+  isAlert: true,
+  mark: 'back',
+} as const
 const yourPartPaid = {
   title: 'yourPartPaidTitle',
   notice: 'yourPartPaidText',
@@ -158,12 +173,18 @@ function isPartOfMore(checkout: CheckoutMessage): boolean {
   return stateOf(checkout) === 'paid' && isPartlyPaid(checkout)
 }
 
+/** Where the payer's money is; undefined until it was received. */
+function placeOf({ receipt }: CheckoutMessage): MoneyPlace | undefined {
+  return receipt && moneyPlace(receipt)
+}
+
 /** What the page is about, and a stamp of it. Cheap: a watching page asks for it again and again. */
 export function progressOf(checkout: CheckoutMessage): Pick<CheckoutView, 'phase' | 'stamp'> {
   const state = stateOf(checkout)
   const { payerState, paymentState, refusedAttempts, paidAmountMinor } = checkout
   const phase = state === 'Pending' ? 'open' : state === 'Processing' ? 'processing' : 'ended'
-  return { phase, stamp: [payerState, paymentState, refusedAttempts, paidAmountMinor].join('-') }
+  const parts = [payerState, paymentState, refusedAttempts, paidAmountMinor]
+  return { phase, stamp: [...parts, placeOf(checkout) ?? 0].join('-') }
 }
 
 /** Builds the view. */
@@ -238,6 +259,17 @@ function attemptsLeft({ refusedAttempts }: CheckoutMessage): number {
   return maxRefusedAttempts - refusedAttempts
 }
 
+function isFailedAndPaid({ receipt }: CheckoutMessage, state: PayerState): boolean {
+  return state === 'Failed' && receipt !== undefined
+}
+
+function saidOf(checkout: CheckoutMessage, state: PayerState): Said {
+  if (state === 'Pending' && checkout.refusedAttempts > 0) return refused
+  if (isPartOfMore(checkout)) return yourPartPaid
+  if (isFailedAndPaid(checkout, state)) return failedAndPaid
+  return state === 'Refunded' && placeOf(checkout) === 'held' ? refundHeld : said[state]
+}
+
 /** The state in words; what others have paid is shown beside it. */
 function wordsOf(
   checkout: CheckoutMessage,
@@ -246,13 +278,9 @@ function wordsOf(
 ): Pick<CheckoutView, 'title' | 'notices' | 'isAlert' | 'mark' | 'totalLabel'> {
   const say = languages[language]
   const isRefused = state === 'Pending' && checkout.refusedAttempts > 0
-  const { title, notice, total, isAlert, mark }: Said = isRefused
-    ? refused
-    : isPartOfMore(checkout)
-      ? yourPartPaid
-      : said[state]
+  const { title, notice, total, isAlert, mark } = saidOf(checkout, state)
   const keys: (keyof Messages)[] = notice === undefined ? [] : [notice]
-  if (state === 'Refunded') keys.push(refundedTo(checkout))
+  if (state === 'Refunded' || isFailedAndPaid(checkout, state)) keys.push(refundedTo(checkout))
   const why = whyRefused(checkout, state, language)
   // The first refusal is not yet a reason to count.
   if (isRefused && attemptsLeft(checkout) === 1) keys.push('lastAttempt')
@@ -276,14 +304,19 @@ function whyRefused(checkout: CheckoutMessage, state: PayerState, language: Lang
   if (reason === undefined) return []
   const { why, advice } = refusals[language][reason]
   if (state === 'Pending') return [`${why} ${advice}`]
-  // Another payer's attempts may have been used up.
-  return state === 'Failed' && attemptsLeft(checkout) === 0 ? [why] : []
+  // Another payer's attempts may have been used up; or money arrived after all.
+  const isReason = attemptsLeft(checkout) === 0 && !isFailedAndPaid(checkout, state)
+  return state === 'Failed' && isReason ? [why] : []
 }
 
-/** Where the money goes back to: what the payer paid with. */
-function refundedTo({ paymentMethod, cashCode }: CheckoutMessage): keyof Messages {
+/** Where the money goes back to: what the payer paid with, if it can. */
+function refundedTo(checkout: CheckoutMessage): keyof Messages {
+  const { paymentMethod, cashCode } = checkout
+  const place = placeOf(checkout)
+  if (place === 'held') return 'refundHeldText'
   const method = wordOf(paymentMethods, paymentMethod)
-  if (method === undefined || method === 'cash') return 'refundedToYou'
+  const isByHand = place === 'by_hand'
+  if (isByHand || method === undefined || method === 'cash') return 'refundedToYou'
   return meansOf(method, cashCode !== '') === 'wallet' ? 'refundedToWallet' : 'refundedToCard'
 }
 

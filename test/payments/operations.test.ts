@@ -3,6 +3,7 @@ import { type Client, Code } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AttemptOutcome } from '#gen/payweave/backend/v1/charges_pb.js'
 import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { RefundState } from '#gen/payweave/payments/v1/checkout_pb.js'
 import {
   CallKind,
   type PaymentOperationsService,
@@ -29,6 +30,16 @@ async function refund() {
   return { paymentId, refundId }
 }
 
+/** What the only payer's page and receipt say of their refund. */
+async function refundShown(paymentId: string): Promise<RefundState | undefined> {
+  const { linkToken } = at((await harness.get(paymentId)).payers)
+  const { checkout } = await harness.checkouts.getCheckout({ linkToken })
+  const { receiptToken = '', refundState } = checkout?.receipt ?? {}
+  const { share } = await harness.checkouts.getReceipt({ receiptToken })
+  expect(share?.receipt?.refundState).toBe(refundState)
+  return refundState
+}
+
 const list = (state: WaitingRefundState, pageToken = '', pageSize = 1) =>
   as('support', () => operations.listWaitingRefunds({ state, pageToken, pageSize }))
 
@@ -51,8 +62,15 @@ describe('refunds that wait', () => {
     expect((await list(WaitingRefundState.SENT, '', 200)).refunds).toMatchObject([third])
   })
 
-  it('a failed refund that was paid by hand leaves the list, and the first note stays', async () => {
-    const { refundId } = await refund()
+  it('a payer sees whether their refund was sent and has arrived', async () => {
+    const { refundId, paymentId } = await refund()
+    expect(await refundShown(paymentId)).toBe(RefundState.SENT)
+    await harness.reports.reportRefund({ refundId, outcome: TransferOutcome.COMPLETED })
+    expect(await refundShown(paymentId)).toBe(RefundState.COMPLETED)
+  })
+
+  it('a failed refund that was paid by hand leaves the list, the first note stays, and the payer sees both', async () => {
+    const { refundId, paymentId } = await refund()
     const settle = (note: string, role = 'finance') =>
       as(role, () => operations.settleRefund({ refundId, note }))
     await expect(settle('too early')).rejects.toMatchObject({ reason: 'CHARGE_NOT_FOUND' })
@@ -60,7 +78,9 @@ describe('refunds that wait', () => {
     await expect(settle('by support', 'support')).rejects.toMatchObject({
       cause: { code: Code.PermissionDenied },
     })
+    expect(await refundShown(paymentId)).toBe(RefundState.FAILED)
     const { settleTime } = await settle('by bank transfer')
+    expect(await refundShown(paymentId)).toBe(RefundState.SETTLED)
     expect((await settle('again')).settleTime).toEqual(settleTime)
     const { refunds } = await list(WaitingRefundState.FAILED, '', 200)
     expect(refunds.map((one) => one.refundId)).not.toContain(refundId)

@@ -32,10 +32,14 @@ export const ar: Messages = {
   failedTitle: 'فشلت عملية الدفع هذه',
   failedText:
     'لم يُخصم أي مبلغ. لم يعد هذا الرابط صالحًا. اطلب رابطًا جديدًا من \u2068{merchant}\u2069.',
+  lateMoneyText: 'وصل مبلغك بعد فشل عملية الدفع هذه. لم يعد هذا الرابط صالحًا.',
   refundedTitle: 'رُدّ المبلغ',
   refundedToWallet: 'يعود مبلغ \u2068{total}\u2069 إلى محفظتك.',
   refundedToCard: 'يعود مبلغ \u2068{total}\u2069 إلى بطاقتك.',
   refundedToYou: 'يعود إليك مبلغ \u2068{total}\u2069.',
+  refundHeldTitle: 'تأخّر رد المبلغ',
+  refundHeldText:
+    'تعذّر علينا رد \u2068{total}\u2069 إليك. ما زلنا نحتفظ بالمبلغ لك. يرجى التواصل مع \u2068{merchant}\u2069.',
 
   amount: 'المبلغ',
   fee: 'الرسوم',
@@ -92,6 +96,7 @@ export const ar: Messages = {
   receiptTitle: 'إيصال',
   receiptText: 'هذه هي الدفعة كما هي مسجلة لدينا الآن. قارنها بالإيصال الذي تسلمته.',
   refundedAmount: 'المبلغ المسترد',
+  refundDue: 'المبلغ المتبقي رده',
   openReceipt: 'الإيصال',
   downloadReceipt: 'تنزيل الإيصال (PDF)',
   receiptNotFoundTitle: 'لا يمكننا العثور على هذا الإيصال',

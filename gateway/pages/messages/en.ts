@@ -30,10 +30,15 @@ export const en = {
   expiredText: 'Nothing was taken. This link can no longer be used. Ask {merchant} for a new one.',
   failedTitle: 'This payment failed',
   failedText: 'Nothing was taken. This link can no longer be used. Ask {merchant} for a new one.',
+  lateMoneyText:
+    'Your money arrived after this payment had failed. This link can no longer be used.',
   refundedTitle: 'Refunded',
   refundedToWallet: '{total} goes back to your wallet.',
   refundedToCard: '{total} goes back to your card.',
   refundedToYou: '{total} goes back to you.',
+  refundHeldTitle: 'Refund delayed',
+  refundHeldText:
+    'We could not send {total} back to you. We still hold it for you. Please contact {merchant}.',
 
   amount: 'Amount',
   fee: 'Fee',
@@ -91,6 +96,7 @@ export const en = {
   receiptText:
     'This is the payment as we hold it now. Compare it with the receipt that you were given.',
   refundedAmount: 'Refunded',
+  refundDue: 'Still to be refunded',
   openReceipt: 'Receipt',
   downloadReceipt: 'Download the receipt (PDF)',
   receiptNotFoundTitle: 'We can’t find this receipt',

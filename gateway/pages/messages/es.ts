@@ -28,10 +28,14 @@ export const es: Messages = {
   expiredText: 'No se cobró nada. Este enlace ya no sirve. Pida uno nuevo a {merchant}.',
   failedTitle: 'Este pago ha fallado',
   failedText: 'No se cobró nada. Este enlace ya no sirve. Pida uno nuevo a {merchant}.',
+  lateMoneyText: 'Su dinero llegó cuando este pago ya había fallado. Este enlace ya no sirve.',
   refundedTitle: 'Le devolvemos su dinero',
   refundedToWallet: '{total} vuelven a su monedero.',
   refundedToCard: '{total} vuelven a su tarjeta.',
   refundedToYou: 'Se le devuelven {total}.',
+  refundHeldTitle: 'Reembolso retrasado',
+  refundHeldText:
+    'No hemos podido devolverle {total}. Seguimos guardando ese dinero a su nombre. Póngase en contacto con {merchant}.',
 
   amount: 'Importe',
   fee: 'Comisión',
@@ -89,6 +93,7 @@ export const es: Messages = {
   receiptText:
     'Este es el pago tal como consta ahora en nuestros registros. Compárelo con el recibo que le entregaron.',
   refundedAmount: 'Devuelto',
+  refundDue: 'Pendiente de reembolso',
   openReceipt: 'Recibo',
   downloadReceipt: 'Descargar el recibo (PDF)',
   receiptNotFoundTitle: 'No encontramos este recibo',

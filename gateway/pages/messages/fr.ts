@@ -32,10 +32,15 @@ export const fr: Messages = {
   failedTitle: 'Ce paiement a échoué',
   failedText:
     'Rien n’a été prélevé. Ce lien ne peut plus être utilisé. Demandez-en un nouveau à {merchant}.',
+  lateMoneyText:
+    'Votre argent est arrivé après l’échec de ce paiement. Ce lien ne peut plus être utilisé.',
   refundedTitle: 'Remboursé',
   refundedToWallet: '{total} reviennent sur votre portefeuille.',
   refundedToCard: '{total} reviennent sur votre carte.',
   refundedToYou: '{total} vous sont rendus.',
+  refundHeldTitle: 'Remboursement retardé',
+  refundHeldText:
+    'Nous n’avons pas pu vous rembourser {total}. Nous conservons cette somme pour vous. Veuillez contacter {merchant}.',
 
   amount: 'Montant',
   fee: 'Frais',
@@ -94,6 +99,7 @@ export const fr: Messages = {
   receiptText:
     'Voici le paiement tel qu’il figure à présent dans nos registres. Comparez-le au reçu qui vous a été remis.',
   refundedAmount: 'Remboursé',
+  refundDue: 'Reste à rembourser',
   openReceipt: 'Reçu',
   downloadReceipt: 'Télécharger le reçu (PDF)',
   receiptNotFoundTitle: 'Reçu introuvable',

@@ -28,10 +28,15 @@ export const ptBr: Messages = {
   expiredText: 'Nada foi cobrado. Este link não pode mais ser usado. Peça um novo a {merchant}.',
   failedTitle: 'Este pagamento falhou',
   failedText: 'Nada foi cobrado. Este link não pode mais ser usado. Peça um novo a {merchant}.',
+  lateMoneyText:
+    'Seu dinheiro chegou depois que este pagamento falhou. Este link não pode mais ser usado.',
   refundedTitle: 'Reembolsado',
   refundedToWallet: '{total} voltam para a sua carteira.',
   refundedToCard: '{total} voltam para o seu cartão.',
   refundedToYou: '{total} são devolvidos a você.',
+  refundHeldTitle: 'Reembolso atrasado',
+  refundHeldText:
+    'Não conseguimos devolver {total} a você. Esse dinheiro continua guardado para você. Entre em contato com {merchant}.',
 
   amount: 'Valor',
   fee: 'Tarifa',
@@ -89,6 +94,7 @@ export const ptBr: Messages = {
   receiptText:
     'Este é o pagamento como consta agora em nossos registros. Compare com o recibo que você recebeu.',
   refundedAmount: 'Reembolsado',
+  refundDue: 'A reembolsar',
   openReceipt: 'Recibo',
   downloadReceipt: 'Baixar o recibo (PDF)',
   receiptNotFoundTitle: 'Não encontramos este recibo',

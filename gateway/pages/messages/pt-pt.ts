@@ -28,10 +28,15 @@ export const ptPt: Messages = {
   expiredText: 'Nada foi cobrado. Esta ligação já não pode ser usada. Peça uma nova a {merchant}.',
   failedTitle: 'Este pagamento falhou',
   failedText: 'Nada foi cobrado. Esta ligação já não pode ser usada. Peça uma nova a {merchant}.',
+  lateMoneyText:
+    'O seu dinheiro chegou depois de este pagamento ter falhado. Esta ligação já não pode ser usada.',
   refundedTitle: 'Reembolsado',
   refundedToWallet: '{total} voltam para a sua carteira.',
   refundedToCard: '{total} voltam para o seu cartão.',
   refundedToYou: '{total} são-lhe devolvidos.',
+  refundHeldTitle: 'Reembolso atrasado',
+  refundHeldText:
+    'Não conseguimos devolver-lhe {total}. Continuamos a guardar esse dinheiro para si. Contacte {merchant}.',
 
   amount: 'Montante',
   fee: 'Taxa',
@@ -89,6 +94,7 @@ export const ptPt: Messages = {
   receiptText:
     'Este é o pagamento tal como consta agora nos nossos registos. Compare-o com o recibo que lhe foi entregue.',
   refundedAmount: 'Reembolsado',
+  refundDue: 'Por reembolsar',
   openReceipt: 'Recibo',
   downloadReceipt: 'Transferir o recibo (PDF)',
   receiptNotFoundTitle: 'Não encontramos este recibo',

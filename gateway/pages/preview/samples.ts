@@ -12,7 +12,9 @@ import {
   paymentChannels,
   paymentMethods,
   paymentStates,
+  type RefundState,
   type RefusalReason,
+  refundStates,
   refusalReasons,
 } from '#core/payment/words.ts'
 import {
@@ -36,6 +38,8 @@ export type Shown = {
   othersPaidMinor?: bigint
   refusedAttempts?: number
   refusalReason?: RefusalReason
+  /** Of money that came: in state Refunded `sent`, in others none. */
+  refund?: RefundState
   businessName?: string
   payerName?: string
   description?: string
@@ -71,20 +75,29 @@ export function sampleCheckout(shown: Shown, linkToken: string): Checkout {
     payerNumberEnding: '0101',
     paymentId: samplePaymentId(shown),
     transactionId: 'order-1001',
-    ...(hasPaid.has(shown.payer ?? 'Pending') && { receipt: receiptOf(shown, linkToken) }),
+    ...(hasMoney(shown) && { receipt: receiptOf(shown, linkToken) }),
     cancellable: (shown.payer ?? 'Pending') === 'Pending' && shown.othersMinor === undefined,
   })
 }
 
-const hasPaid = new Set<PayerState>(['paid', 'Refunded'])
+function hasMoney({ payer, refund }: Shown): boolean {
+  return payer === 'paid' || payer === 'Refunded' || refund !== undefined
+}
 
-function receiptOf({ payer, amountMinor = 10_000n, feeMinor = 290n }: Shown, linkToken: string) {
+function receiptOf(shown: Shown, linkToken: string) {
+  const { payer, amountMinor = 10_000n, feeMinor = 290n } = shown
+  const { refund: state = payer === 'Refunded' ? 'sent' : undefined } = shown
   const paidTime = timestampFromDate(new Date('2026-01-02T02:00:00Z'))
   const refundTime = timestampFromDate(new Date('2026-01-02T02:30:00Z'))
   const receiptId = '0198c000-0000-7000-8000-0000000000ee'
   const receiptToken = receiptTokenOf(linkToken)
-  const refund = { refundTime, refundAmountMinor: amountMinor + feeMinor }
-  return { receiptId, paidTime, receiptToken, ...(payer === 'Refunded' && refund) }
+  const refundAmountMinor = amountMinor + feeMinor
+  return {
+    receiptId,
+    paidTime,
+    receiptToken,
+    ...(state && { refundTime, refundAmountMinor, refundState: numberOf(refundStates, state) }),
+  }
 }
 
 /** The token of the receipt of a payment. */
@@ -129,13 +142,16 @@ export const states: Array<[name: string, shown: Shown, query?: string]> = [
   ['cancelled', { payer: 'Cancelled', payment: 'Cancelled' }],
   ['expired', { payer: 'Expired', payment: 'Expired' }],
   ['failed', { payer: 'Failed', payment: 'Failed', refusedAttempts: 5, refusalReason: 'declined' }],
+  ['failed, money came late', { payer: 'Failed', payment: 'Failed', refund: 'sent' }],
   ['refunded', { payer: 'Refunded', payment: 'Refunded' }],
+  ['refund delayed', { payer: 'Refunded', payment: 'Refunded', refund: 'failed' }],
 ]
 
 /** Every state of a receipt. */
 export const receiptStates: Array<[name: string, shown: Shown]> = [
   ['receipt', { payer: 'paid', payment: 'paid' }],
   ['receipt, refunded', { payer: 'Refunded', payment: 'Refunded' }],
+  ['receipt, refund delayed', { payer: 'Refunded', payment: 'Refunded', refund: 'failed' }],
 ]
 
 /** What a preview shows: every state of a page and of a receipt. */

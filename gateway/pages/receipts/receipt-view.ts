@@ -1,6 +1,6 @@
 // Decides what a receipt says, on the page and in the PDF, from the paid share that payments returns. Pure: no HTML, no HTTP.
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
-import { paymentMethods, wordOf } from '#core/payment/words.ts'
+import { paymentMethods, refundStates, wordOf } from '#core/payment/words.ts'
 import { type Language, localMoney } from '#core/text/language.ts'
 import { languages } from '../language.ts'
 import { type ShownAmount, type ShownTime, shownAmount, shownPayer, shownTime } from '../shown.ts'
@@ -27,8 +27,12 @@ export type ReceiptMessage = {
   paidTime?: Timestamp | undefined
   refundTime?: Timestamp | undefined
   refundAmountMinor: bigint
+  refundState: number
   receiptToken: string
 }
+
+/** Where a payer's money is: with the merchant, on its way back or there, paid back by hand, or held by us because that failed. */
+export type MoneyPlace = 'merchant' | 'back' | 'by_hand' | 'held'
 
 /** One line of a receipt. Money is read from left to right in every language. */
 export type ReceiptRow = { label: string; text: string; time?: ShownTime; isMoney?: boolean }
@@ -39,7 +43,7 @@ export type ReceiptView = {
   description: string
   /** What has become of the payer's money. */
   title: string
-  mark: 'done' | 'back'
+  mark: 'done' | 'back' | 'stop'
   totalLabel: string
   total: ShownAmount
   currency: string
@@ -47,6 +51,14 @@ export type ReceiptView = {
   number: string
   /** When it last changed: paid, or refunded. */
   changeTime: Date
+}
+
+/** Where the money of a share is that was paid. */
+export function moneyPlace({ refundAmountMinor, refundState }: ReceiptMessage): MoneyPlace {
+  const state = wordOf(refundStates, refundState)
+  if (state === 'failed') return 'held'
+  if (state === 'settled') return 'by_hand'
+  return refundAmountMinor > 0n ? 'back' : 'merchant'
 }
 
 /** A share and its fee, where the payer bears one, and what proves it once it is paid; in the order of reading. */
@@ -61,11 +73,15 @@ export function shareRows(share: PaidShareMessage, language: Language): ReceiptR
   const rows = feeMinor > 0n ? [moneyRow(say.amount, amountMinor), moneyRow(say.fee, feeMinor)] : []
   if (receipt === undefined) return rows
   const refundMinor = receipt.refundAmountMinor
+  const place = moneyPlace(receipt)
+  const isHeld = place === 'held'
+  const isBack = refundMinor > 0n && !isHeld
   const method = wordOf(paymentMethods, share.paymentMethod)
   rows.push(
     timeRow(say.paidOn, receipt.paidTime, language),
-    ...(refundMinor > 0n ? [moneyRow(say.refundedAmount, refundMinor)] : []),
-    timeRow(say.refundedOn, receipt.refundTime, language),
+    ...(isHeld ? [moneyRow(say.refundDue, refundMinor)] : []),
+    ...(isBack ? [moneyRow(say.refundedAmount, refundMinor)] : []),
+    timeRow(say.refundedOn, isBack ? receipt.refundTime : undefined, language),
     { label: say.paidWith, text: method === undefined ? '' : say[method] },
     { label: say.payer, text: shownPayer(share) },
     { label: say.reference, text: share.transactionId },
@@ -80,17 +96,24 @@ function timeRow(label: string, timestamp: Timestamp | undefined, language: Lang
   return { label, text: time.text, time }
 }
 
+const saidOf = {
+  merchant: { title: 'paidTitle', mark: 'done' },
+  back: { title: 'refundedTitle', mark: 'back' },
+  by_hand: { title: 'refundedTitle', mark: 'back' },
+  held: { title: 'refundHeldTitle', mark: 'stop' },
+} as const satisfies Record<MoneyPlace, object>
+
 /** Builds the view. */
 export function receiptView(share: PaidShareMessage, language: Language): ReceiptView {
   const { businessName, description, currency, receipt } = share
   const say = languages[language]
-  const isRefunded = (receipt?.refundAmountMinor ?? 0n) > 0n
+  const { title, mark } = saidOf[receipt === undefined ? 'merchant' : moneyPlace(receipt)]
   const time = receipt?.refundTime ?? receipt?.paidTime
   return {
     businessName,
     description,
-    title: isRefunded ? say.refundedTitle : say.paidTitle,
-    mark: isRefunded ? 'back' : 'done',
+    title: say[title],
+    mark,
     totalLabel: say.totalPaid,
     total: shownAmount(share.amountMinor + share.feeMinor, currency, language),
     currency,

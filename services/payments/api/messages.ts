@@ -15,6 +15,7 @@ import {
   paymentStates,
   payoutStates,
   type RefusalReason,
+  refundStates,
   refusalReasons,
   type Words,
 } from '#core/payment/words.ts'
@@ -200,6 +201,7 @@ function receiptMessage({
   paidTime,
   refundTime,
   refundMinor,
+  refundState,
   linkTokenHash,
 }: PaidShare) {
   return {
@@ -207,6 +209,7 @@ function receiptMessage({
     paidTime: timestampOf(paidTime),
     ...(refundTime && { refundTime: timestampOf(refundTime) }),
     refundAmountMinor: refundMinor ?? 0n,
+    ...(refundState && { refundState: enumOf(refundStates, refundState) }),
     receiptToken: receiptToken(receiptId, linkTokenHash),
   }
 }

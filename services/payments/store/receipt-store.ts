@@ -1,13 +1,14 @@
 // Reads the proof of a payer's money: its settlement and that of its refund, with the share that it paid.
-import type { PaymentMethod } from '#core/payment/words.ts'
+import type { PaymentMethod, RefundState } from '#core/payment/words.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 
-/** A share that was paid: amounts in the minor unit of its currency, the refund's undefined when there is none. */
+/** A share that was paid: amounts in the minor unit of its currency, what is of the refund undefined when there is none. */
 export type PaidShare = {
   receiptId: string
   paidTime: Date
   refundTime: Date | undefined
   refundMinor: bigint | undefined
+  refundState: RefundState | undefined
   projectId: string
   merchantId: string
   businessName: string
@@ -24,15 +25,17 @@ export type PaidShare = {
   linkTokenHash: Buffer
 }
 
-type Row = Omit<PaidShare, 'refundTime' | 'refundMinor'> & {
+type Row = Omit<PaidShare, 'refundTime' | 'refundMinor' | 'refundState'> & {
   refundTime: Date | null
   refundMinor: bigint | null
+  refundState: RefundState | null
 }
 
 const readStatement = sql(
   'receipt_read',
   `select paid.settlement_id as "receiptId", paid.create_time as "paidTime",
      refund.create_time as "refundTime", refund.amount_minor as "refundMinor",
+     case when by_hand.refund_id is null then sent.state::text else 'settled' end as "refundState",
      p.project_id as "projectId", p.merchant_id as "merchantId",
      p.business_name as "businessName", p.description, p.currency, p.transaction_id as "transactionId", r.amount_minor as "amountMinor",
      r.fee_minor as "feeMinor", r.payment_method as "paymentMethod", r.first_name as "firstName",
@@ -43,6 +46,8 @@ const readStatement = sql(
    join payment p on p.project_id = r.project_id and p.payment_id = r.payment_id
    left join settlement refund
      on refund.reverses_id = paid.settlement_id and refund.kind = 'refund'
+   left join refund sent on sent.refund_id = refund.settlement_id
+   left join refund_settled by_hand on by_hand.refund_id = refund.settlement_id
    where paid.settlement_id = $1`,
 )
 
@@ -53,6 +58,11 @@ export async function readPaidShare(
 ): Promise<PaidShare | undefined> {
   const row = await db.row<Row>(readStatement, [receiptId])
   if (row === undefined) return undefined
-  const { refundTime, refundMinor, ...share } = row
-  return { ...share, refundTime: refundTime ?? undefined, refundMinor: refundMinor ?? undefined }
+  const { refundTime, refundMinor, refundState, ...share } = row
+  return {
+    ...share,
+    refundTime: refundTime ?? undefined,
+    refundMinor: refundMinor ?? undefined,
+    refundState: refundState ?? undefined,
+  }
 }

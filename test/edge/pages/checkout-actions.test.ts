@@ -136,7 +136,7 @@ describe('a page that watches its payment', () => {
   it('a page watches its payment only while it can change', async () => {
     for (const [name, shown] of states) {
       const { html } = await show(shown)
-      const isOver = /^(paid|cancelled|expired|failed|refunded)$/.test(name)
+      const isOver = /^(paid|cancelled|expired|failed(, .*)?|refund(ed| delayed))$/.test(name)
       expect(dataOf(html, 'watch') === '', name).toBe(isOver)
     }
   })

@@ -44,6 +44,17 @@ describe('the page of a receipt', () => {
     expect(html).toContain('2026-01-02 02:30:00 UTC')
   })
 
+  it('a receipt whose refund failed says that the money is still to go back, on paper too', async () => {
+    const url = receiptUrl({ ...refunded, refund: 'failed' })
+    const { html } = await open(url)
+    expect(html).toContain(`<h1>${languages.en.refundHeldTitle}</h1>`)
+    expect(html).toMatch(/<dt>Still to be refunded<\/dt><dd><bdi dir="ltr">102\.90 TTD/)
+    expect(html).not.toContain(languages.en.refundedOn)
+    const { letters } = await readPdf((await pdfOf(`${url}/pdf`)).bytes)
+    expect(letters).toContain('Refunddelayed')
+    expect(letters).not.toContain('Refundedon')
+  })
+
   it('a receipt leads to no page that pays, and says nothing of other payers', async () => {
     const others = { othersMinor: 6_000n, othersPaidMinor: 6_000n }
     const { html } = await open(receiptUrl({ ...paid, ...others }))

@@ -4,7 +4,7 @@
 // @generated from file payweave/payments/v1/checkout.proto (package payweave.payments.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { PayerState, PaymentChannel, PaymentMethod, PaymentState } from "./payments_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
@@ -233,14 +233,14 @@ export declare type Receipt = Message<"payweave.payments.v1.Receipt"> & {
   paidTime?: Timestamp | undefined;
 
   /**
-   * When its refund began. Unset: it was not refunded.
+   * When its refund began. Unset: there is none.
    *
    * @generated from field: google.protobuf.Timestamp refund_time = 3;
    */
   refundTime?: Timestamp | undefined;
 
   /**
-   * Amount that goes back in minor units, the fee included. Zero: it was not refunded.
+   * Amount of its refund in minor units, the fee included. Zero: there is none. `refund_state` says whether it goes back.
    *
    * @generated from field: int64 refund_amount_minor = 4;
    */
@@ -253,6 +253,13 @@ export declare type Receipt = Message<"payweave.payments.v1.Receipt"> & {
    * @generated from field: string receipt_token = 5;
    */
   receiptToken: string;
+
+  /**
+   * How far its refund has come.
+   *
+   * @generated from field: payweave.payments.v1.RefundState refund_state = 6;
+   */
+  refundState: RefundState;
 };
 
 /**
@@ -585,6 +592,53 @@ export declare type CancelCheckoutResponse = Message<"payweave.payments.v1.Cance
  * Use `create(CancelCheckoutResponseSchema)` to create a new message.
  */
 export declare const CancelCheckoutResponseSchema: GenMessage<CancelCheckoutResponse>;
+
+/**
+ * How far the refund of a payer's money has come.
+ *
+ * @generated from enum payweave.payments.v1.RefundState
+ */
+export enum RefundState {
+  /**
+   * There is no refund.
+   *
+   * @generated from enum value: REFUND_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The money is on its way to what the payer paid with.
+   *
+   * @generated from enum value: REFUND_STATE_SENT = 1;
+   */
+  SENT = 1,
+
+  /**
+   * The back end has paid it out.
+   *
+   * @generated from enum value: REFUND_STATE_COMPLETED = 2;
+   */
+  COMPLETED = 2,
+
+  /**
+   * The back end refused it permanently: we hold the money until a person pays the payer by hand.
+   *
+   * @generated from enum value: REFUND_STATE_FAILED = 3;
+   */
+  FAILED = 3,
+
+  /**
+   * It failed, and a person has paid the payer by hand.
+   *
+   * @generated from enum value: REFUND_STATE_SETTLED = 4;
+   */
+  SETTLED = 4,
+}
+
+/**
+ * Describes the enum payweave.payments.v1.RefundState.
+ */
+export declare const RefundStateSchema: GenEnum<RefundState>;
 
 /**
  * Serves the gateway's hosted pages. NOT_FOUND (PAYMENT_NOT_FOUND) for an unknown token.
