@@ -2,12 +2,18 @@
 import { Environment, type Project } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
 import { wordOf } from '../pages/words.ts'
+import type { Session } from '../sign-in/sessions.ts'
 import { mayOf, type ShownProject } from './shell.ts'
-import type { Work } from './work.ts'
+
+/** Who asks, and how calls are made in their name. */
+type Caller = {
+  session: Session
+  within<T>(projectId: string | undefined, calls: () => Promise<T>): Promise<T>
+}
 
 /** A page of a person's projects with the token of the next one, which only the staff's list has. */
 export async function projectsOf(
-  { session, within }: Pick<Work, 'session' | 'within'>,
+  { session, within }: Caller,
   { access }: Clients,
   page: { pageToken?: string; pageSize?: number } = {},
 ): Promise<{ projects: Project[]; nextPageToken: string }> {
@@ -23,7 +29,7 @@ export async function projectsOf(
 
 /** Names of projects by their ids; of an installation with more than 200, those of the others are their ids. */
 export async function projectNames(
-  work: Pick<Work, 'session' | 'within'>,
+  work: Caller,
   clients: Clients,
 ): Promise<(projectId: string) => string> {
   const { projects } = await projectsOf(work, clients, { pageSize: 200 })

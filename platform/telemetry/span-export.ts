@@ -27,7 +27,6 @@ import {
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Logger } from './log.ts'
 import { readTraceparent, type Span, type SpanStart, spanCounts, type Tracer } from './spans.ts'
-import type { TraceSettings } from './tracing.ts'
 
 const queueSpans = 4_096
 const batchSpans = 512
@@ -39,6 +38,14 @@ const sendWithinMs = 5_000
 export interface ExportingTracer extends Tracer {
   /** Sends the recorded spans. Rejects when that fails or takes too long. */
   close(): Promise<void>
+}
+
+/** Where traces are exported, and which are recorded. */
+export interface TraceSettings {
+  endpoint: string
+  sampler: string
+  ratio: number
+  environment: string
 }
 
 /**

@@ -2,15 +2,8 @@
 
 import { ratio, sampler } from '../config/values.ts'
 import type { Logger } from './log.ts'
+import type { TraceSettings } from './span-export.ts'
 import { recordSpansWith } from './spans.ts'
-
-/** Where traces are exported, and which are recorded. */
-export interface TraceSettings {
-  endpoint: string
-  sampler: string
-  ratio: number
-  environment: string
-}
 
 type Env = Readonly<Record<string, string | undefined>>
 

@@ -49,10 +49,11 @@ const pure = new Set(['node:crypto', 'node:util', 'node:stream/consumers', 'ipad
 type Import = { from: string; isType: boolean }
 
 function importsOf(path: string): Import[] {
-  const pattern = /^(?:import|export)\s(type\s)?(?:[^'"]*?\bfrom\s+)?['"]([^'"]+)['"]/gm
+  const pattern =
+    /^(?:import|export)\s(type\s)?(?:[^'"]*?\bfrom\s+)?['"]([^'"]+)['"]|\bimport\(['"]([^'"]+)['"]\)/gm
   const text = readFileSync(join(root, path), 'utf8')
-  return [...text.matchAll(pattern)].map(([, type, from = '']) => ({
-    from,
+  return [...text.matchAll(pattern)].map(([, type, from, dynamic = '']) => ({
+    from: from ?? dynamic,
     isType: type !== undefined,
   }))
 }
@@ -99,8 +100,9 @@ function importGraph(): Map<string, string[]> {
   ])
   const product = files.filter(
     (path) =>
-      /^(core|platform|gateway|services|connectors|clients)\/.*\.ts$/.test(path) &&
-      !path.endsWith('.test.ts'),
+      /^(core|platform|gateway|services|connectors|clients|console|deploy|tools)\/.*\.ts$/.test(
+        path,
+      ) && !path.endsWith('.test.ts'),
   )
   const known = new Set(product)
   return new Map(

@@ -1,8 +1,18 @@
 // Injects the faults of a plan into a run: crashes, pauses and cuts of processes, and failures of the broker.
 import type { Broker } from './broker.ts'
 import type { Process, Scheduler } from './engine/scheduler.ts'
-import type { Member } from './member.ts'
 import type { Plan } from './plan.ts'
+
+/** A process that is started again when it ends. */
+export type Member = {
+  readonly process: Process
+  /** Ends it where it is. */
+  crash(): void
+  /** Cuts it off from the database. */
+  cut(forMs: number): void
+  /** Starts the next incarnation. */
+  start(): void
+}
 
 /** Faults at certain moments, in a share of the cases. */
 export type Targeted = {

@@ -3,20 +3,10 @@ import { type Database, openDatabase } from '#platform/db/db.ts'
 import type { SchemaOwner } from '#platform/db/schemas.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Process } from './engine/scheduler.ts'
+import type { Member } from './faults.ts'
 import { quietLog } from './log.ts'
 import { createPool, type SimulatedPool } from './postgres/pool.ts'
 import type { Simulation } from './simulation.ts'
-
-/** A process that is started again when it ends. */
-export type Member = {
-  readonly process: Process
-  /** Ends it where it is. */
-  crash(): void
-  /** Cuts it off from the database. */
-  cut(forMs: number): void
-  /** Starts the next incarnation. */
-  start(): void
-}
 
 /** What the code of a process stands on. */
 export type Parts = { process: Process; db: Database; log: Logger }

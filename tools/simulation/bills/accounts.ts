@@ -5,7 +5,8 @@ import type { Database } from '#platform/db/db.ts'
 import { ledgerService } from '../../../services/accounts/ledger/api/ledger.ts'
 import { batchingLedger } from '../../../services/accounts/ledger/operations/batching.ts'
 import { startHoldExpiry, startRollUp } from '../../../services/accounts/ledger/workers/workers.ts'
-import { type Member, startMember } from '../member.ts'
+import type { Member } from '../faults.ts'
+import { startMember } from '../member.ts'
 import type { Simulation } from '../simulation.ts'
 
 /** A process that keeps the ledger. */

@@ -6,7 +6,8 @@ import { insertEvent, type OutboxEvent, startOutbox } from '#platform/events/out
 import { type PaymentOfRun, payloadOf, paymentSubject } from '../../bench/delivery/payment-event.ts'
 import { uuid } from '../engine/globals.ts'
 import type { Process } from '../engine/scheduler.ts'
-import { type Member, startMember } from '../member.ts'
+import type { Member } from '../faults.ts'
+import { startMember } from '../member.ts'
 import type { Simulation } from '../simulation.ts'
 import { insertLeased } from './event-store.ts'
 

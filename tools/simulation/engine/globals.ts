@@ -4,6 +4,7 @@ import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import promises from 'node:timers/promises'
 import type { Process, Scheduler } from './scheduler.ts'
+import { realSetImmediate } from './turn.ts'
 
 /** The wall clock of a process that is neither ahead nor behind, when a run begins. */
 export const epochMs = Date.UTC(2026, 2, 1, 12)
@@ -65,7 +66,7 @@ function startTimer(
 const real = {
   setTimeout: globalThis.setTimeout,
   setInterval: globalThis.setInterval,
-  setImmediate: globalThis.setImmediate,
+  setImmediate: realSetImmediate,
   clearTimeout: globalThis.clearTimeout,
   delay: promises.setTimeout,
   now: performance.now.bind(performance),
@@ -74,9 +75,6 @@ const real = {
   randomBytes: crypto.randomBytes,
   randomFillSync: crypto.randomFillSync,
 }
-
-/** Resolves when all that can go on without a timer or an answer has. */
-export const endOfTurn = (): Promise<void> => new Promise((resolve) => real.setImmediate(resolve))
 
 const RealDate = Date
 

@@ -1,6 +1,6 @@
 // The simulated time, its processes, and the events of a run: one at a time, in an order that the seed decides.
 import { type Random, seededRandom } from '../../campaign/random.ts'
-import { endOfTurn } from './globals.ts'
+import { endOfTurn } from './turn.ts'
 
 /** One incarnation of a simulated process. */
 export type Process = {

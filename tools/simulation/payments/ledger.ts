@@ -3,7 +3,8 @@ import { Registry } from 'prom-client'
 import type { Database } from '#platform/db/db.ts'
 import { settlementMetrics } from '../../../services/accounts/ledger/settlement-metrics.ts'
 import { startSettlementConsumer } from '../../../services/accounts/ledger/workers/settlement-consumer.ts'
-import { type Member, startMember } from '../member.ts'
+import type { Member } from '../faults.ts'
+import { startMember } from '../member.ts'
 import type { Simulation } from '../simulation.ts'
 
 /** A process that posts settlements; the job that compares them later, and would hide a loss, does not run. */
