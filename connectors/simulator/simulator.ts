@@ -80,7 +80,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   })
   const transfers = transferService({
     db,
-    transfersWritten: loops.carrier.notify,
+    transfersWritten: loops.transfers.notify,
     reportsWritten: loops.reporters.institution.notify,
   })
   const bills = billerService(billContext(db, loops.biller.notify, stopping.signal))

@@ -41,7 +41,7 @@ export function convert(
   to: string,
   rate: Decimal,
 ): ConvertedAmount | undefined {
-  const { numerator, denominator, scale } = exactWorth(amountMinor, from, to, rate)
+  const { numerator, denominator, scale } = exactResult(amountMinor, from, to, rate)
   const rounded = numerator / denominator
   if (rounded > maxMinor) return undefined
   return {
@@ -61,7 +61,7 @@ export function convertUp(
   to: string,
   rate: Decimal,
 ): bigint | undefined {
-  const { numerator, denominator } = exactWorth(amountMinor, from, to, rate)
+  const { numerator, denominator } = exactResult(amountMinor, from, to, rate)
   const rounded = (numerator + denominator - 1n) / denominator
   return rounded > maxMinor ? undefined : rounded
 }
@@ -76,7 +76,7 @@ export function formatDecimal({ digits, scale }: Decimal): string {
 }
 
 /** The exact result in minor units of `to`, as a fraction; `scale` is that of the residual in major units. */
-function exactWorth(amountMinor: bigint, from: string, to: string, rate: Decimal) {
+function exactResult(amountMinor: bigint, from: string, to: string, rate: Decimal) {
   const fromDigits = digitsOf(from)
   const toDigits = digitsOf(to)
   return {

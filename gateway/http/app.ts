@@ -68,7 +68,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   metrics.watchInFlight(inFlight.count)
   const readClientIp = clientIpReader(settings.trustedProxies)
   const requests = requestLog(log)
-  const belowRouter = { table, settings, requests, metrics, readClientIp, inFlight }
+  const clientErrors = { table, settings, requests, metrics, readClientIp, inFlight }
   const refuse = errorHandler(table, settings, log)
   const logged = { apiLog: options.apiLog, access: services.access }
   const begin = requestStart({ settings, metrics, requests, inFlight, readClientIp, ...logged })
@@ -83,7 +83,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     routerOptions: { maxParamLength },
     serverFactory: (handle) =>
       createHttpServer(inFlight.listener(handle), settings.requestTimeoutMs ?? requestTimeoutMs),
-    clientErrorHandler: clientErrorHandler(belowRouter),
+    clientErrorHandler: clientErrorHandler(clientErrors),
     frameworkErrors(error, request, reply) {
       begin(request, reply)
       if (options.pages !== undefined && isPagePath(request.url)) refusePage(reply, site)
@@ -91,7 +91,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       inFlight.answered(request.raw)
     },
   })
-  handleClientErrors(app.server, belowRouter)
+  handleClientErrors(app.server, clientErrors)
 
   function refuseOverload(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     if (options.pages === undefined || !isPagePath(request.url))
@@ -116,7 +116,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     done()
   })
   app.setErrorHandler(refuse)
-  parseBodies(app, options, belowRouter)
+  parseBodies(app, options, clientErrors)
   registerHealth(app, options.ready)
   const makeDocuments = registerDocuments(app, routeRows, settings.publicBaseUrl)
   await registerRoutes(app, routeRunner(settings, services, options.nowMs))

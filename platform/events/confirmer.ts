@@ -182,7 +182,7 @@ export function startDirectConfirmer(options: DirectConfirmerOptions): DirectCon
       soon.stop()
       await loop.close()
       await record(published.map(({ event }) => event)).catch((error: unknown) => {
-        log.warn({ err: error, kind: 'direct confirmations' }, 'events left to the relay')
+        log.warn({ err: error, kind: 'direct confirmations' }, 'events left to the outbox')
       })
     },
   }

@@ -103,7 +103,7 @@ function publishDue(options: PublisherOptions) {
   }
 
   const loop = startLoop({
-    kind: 'relay',
+    kind: 'outbox',
     log,
     pauseMs: poll.minMs,
     idlePauseMs: poll.maxMs,
@@ -178,7 +178,7 @@ function publishDirectly(options: PublisherOptions, retry: () => void) {
       while (await publishSome());
       await inFlight.drain()
       await release().catch((error: unknown) => {
-        log.warn({ err: error, kind: 'direct publications' }, 'events left to the relay')
+        log.warn({ err: error, kind: 'direct publications' }, 'events left to the outbox')
       })
     },
   }
@@ -225,15 +225,15 @@ function createWindow(max: number) {
 }
 
 /** A bucket of republications, filled once a second. */
-function republishAllowance(): { take(most: number): number; giveBack(unused: number): void } {
+function republishAllowance(): { take(max: number): number; giveBack(unused: number): void } {
   let left = republishPerS
   let at = performance.now()
   return {
-    take(most) {
+    take(max) {
       const now = performance.now()
       left = Math.min(republishPerS, left + ((now - at) / 1_000) * republishPerS)
       at = now
-      const taken = Math.min(most, Math.floor(left))
+      const taken = Math.min(max, Math.floor(left))
       left -= taken
       return taken
     },

@@ -8,7 +8,7 @@ import {
 import type { Database } from '#platform/db/db.ts'
 import { readMoney, refuse, rolledUpId } from '../../kit/api/request.ts'
 import type { TransferType as Type } from '../domain/transfer.ts'
-import { enquireTransfer, takeBack, takeTransfer } from '../workers/carry-transfer.ts'
+import { enquireTransfer, takeBack, takeTransfer } from '../workers/run-transfer.ts'
 
 /** What the handlers need of the process. */
 export type TransferContext = {

@@ -8,11 +8,11 @@ import type { Outside } from '../ports/outside.ts'
 import { deleteOldCardFrames } from '../store/charge-store.ts'
 import { deleteOldFlaky, deleteOldReceived } from '../store/receiver-store.ts'
 import { startActor } from './actor.ts'
-import { startCarrier } from './carry-transfer.ts'
 import { startConsenter } from './consenter.ts'
 import { startBiller } from './pay-bill.ts'
 import { startReporter } from './reporter.ts'
 import { startReviewer } from './reviewer.ts'
+import { startTransfers } from './run-transfer.ts'
 
 /** Bodies whose arrivals the flaky receivers count at most. */
 const flakyKept = 100_000
@@ -34,8 +34,8 @@ export function startLoops({ db, log, outside }: LoopsOptions) {
   const reviewer = startReviewer({ ...accountsReports, readArtefact })
   const consenter = startConsenter(accountsReports)
   const biller = startBiller({ db, log })
-  const carrier = startCarrier({ db, log, reportsWritten: reporters.institution.notify })
-  const people = [actor, reviewer, consenter, biller, carrier]
+  const transfers = startTransfers({ db, log, reportsWritten: reporters.institution.notify })
+  const people = [actor, reviewer, consenter, biller, transfers]
   const retention = [
     startRetention({
       db,
@@ -55,7 +55,7 @@ export function startLoops({ db, log, outside }: LoopsOptions) {
     reviewer,
     consenter,
     biller,
-    carrier,
+    transfers,
     async close() {
       await Promise.all(people.map((loop) => loop.close()))
       await Promise.all([...Object.values(reporters), ...retention].map((loop) => loop.close()))

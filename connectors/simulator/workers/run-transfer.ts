@@ -59,7 +59,7 @@ async function findKnown(db: Database, transferId: string): Promise<StoredTransf
   return known
 }
 
-export type CarrierOptions = {
+export type TransferOptions = {
   db: Database
   log: Logger
   /** Called when a report to the institution service is due. */
@@ -67,7 +67,7 @@ export type CarrierOptions = {
 }
 
 /** Ends transfers until closed. */
-export function startCarrier({ db, log, reportsWritten }: CarrierOptions): Loop {
+export function startTransfers({ db, log, reportsWritten }: TransferOptions): Loop {
   return startDuePoll({
     kind: 'transfers',
     log,

@@ -23,9 +23,9 @@ declare module 'fastify' {
 export function parseBodies(
   app: FastifyInstance,
   options: GatewayOptions,
-  belowRouter: ClientErrorOptions,
+  clientErrors: ClientErrorOptions,
 ): void {
-  const readBody = readerOf(options, belowRouter)
+  const readBody = readerOf(options, clientErrors)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', (request, raw, done) => {
     readBody(request, raw, (failed, bytes) => {
@@ -49,7 +49,7 @@ export function parseBodies(
 /** Makes the reader of bodies. It runs steps 3 (headers) and 4 (subscription key) early for a body that arrives slowly. */
 function readerOf(
   { settings, services: { access } }: GatewayOptions,
-  belowRouter: ClientErrorOptions,
+  clientErrors: ClientErrorOptions,
 ) {
   const limits = settings.bodyLimits ?? bodyLimits
   const checkHeaders = headerCheck(settings.requestDateToleranceS)
@@ -82,7 +82,7 @@ function readerOf(
         return false
       }
     },
-    refuse: incompleteRefuser(belowRouter),
+    refuse: incompleteRefuser(clientErrors),
   })
 }
 

@@ -98,10 +98,10 @@ export class BodyBlocks {
   /** A block with room. Blocks double up to the maximum, so that at most half of a block is unused. */
   #openBlock(wantedBytes: number): Buffer {
     if (this.#open !== undefined && this.#usedBytes < this.#open.length) return this.#open
-    const wished = Math.max(minBlockBytes, wantedBytes, 2 * (this.#open?.length ?? 0))
+    const wantedSize = Math.max(minBlockBytes, wantedBytes, 2 * (this.#open?.length ?? 0))
     const left = (this.#declaredBytes ?? this.#limits.maxBytes) - this.#bytes + wantedBytes
     this.#close()
-    this.#open = Buffer.allocUnsafeSlow(Math.min(wished, maxBlockBytes, left))
+    this.#open = Buffer.allocUnsafeSlow(Math.min(wantedSize, maxBlockBytes, left))
     return this.#open
   }
 

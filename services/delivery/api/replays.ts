@@ -63,18 +63,21 @@ export function replayService({
     async createReplayJob(request, context) {
       const projectId = projectOf(context, request.projectId)
       const { idempotencyKey } = request
-      const wish = { ...readFilter(request.filter), ratePerS: request.ratePerS || usualRatePerS }
-      const { fromAt, toAt } = wish
+      const parameters = {
+        ...readFilter(request.filter),
+        ratePerS: request.ratePerS || usualRatePerS,
+      }
+      const { fromAt, toAt } = parameters
       const requested = {
-        ...wish,
-        kind: wish.kind ?? null,
+        ...parameters,
+        kind: parameters.kind ?? null,
         fromAt: fromAt?.getTime() ?? null,
         toAt: toAt?.getTime() ?? null,
       }
       const job = await createReplayJob(db, {
         projectId,
         idempotencyKey,
-        ...wish,
+        ...parameters,
         fingerprint: fingerprint(requested),
       })
       onJob()

@@ -26,7 +26,7 @@ export interface ReplayJob {
   endedAt: Date | null
 }
 
-/** A job that is wished for. */
+/** A job to create. */
 export interface NewReplayJob {
   projectId: string
   idempotencyKey: string

@@ -83,7 +83,7 @@ export async function reportConsent(
 }
 
 /** Expires an unanswered challenge, as a refusal. */
-export async function lapse(customers: Customers, challengeId: string): Promise<void> {
+export async function expireChallenge(customers: Customers, challengeId: string): Promise<void> {
   await endQuestion(customers, challengeId, 'lapsed')
 }
 

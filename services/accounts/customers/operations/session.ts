@@ -59,11 +59,11 @@ export async function openSession(
 ): Promise<Opened> {
   checkLookup(lookup)
   for (;;) {
-    const { wish, token } = newSession(customers, lookup)
-    const matched = await openRow(wish)
+    const { request, token } = newSession(customers, lookup)
+    const matched = await openRow(request)
     const [first, second] = matched
     if (first?.expireTime) return opened(customers, first, token, first.expireTime)
-    if (wish.requestId !== undefined && first?.claimed !== true) {
+    if (request.requestId !== undefined && first?.claimed !== true) {
       const repeat = await repeated(customers, lookup)
       if (repeat !== undefined) return repeat
       // The session of the first call ended between the two statements: its id is free again.
@@ -85,12 +85,12 @@ function checkLookup(lookup: Lookup): void {
 function newSession(
   { sessionKeys, settings }: Customers,
   lookup: Lookup,
-): { wish: SessionRequest; token: string } {
+): { request: SessionRequest; token: string } {
   const { projectId, lookupType, lookupValue, institutionName, requestId, fingerprint } = lookup
   const sessionId = newId()
   const { keyId, key } = sessionKeys().current
   const token = sessionToken(key, sessionId)
-  const wish = {
+  const request = {
     projectId,
     lookupType,
     lookupValue: lookupType === 'EMAIL' ? normalizeEmail(lookupValue) : lookupValue,
@@ -105,7 +105,7 @@ function newSession(
     ttlS: settings.sessionTtlS,
     keyId,
   }
-  return { wish, token }
+  return { request, token }
 }
 
 function opened(

@@ -1,7 +1,7 @@
 // Workers of customers: submit reviews and challenges, expire unanswered ones, delete broken uploads.
 import { forEachOf, type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Customers } from '../operations/customers.ts'
-import { lapse } from '../operations/registration.ts'
+import { expireChallenge } from '../operations/registration.ts'
 import { openDetails } from '../operations/review.ts'
 import type { ReviewBackend } from '../ports/backend.ts'
 import { deleteOrphans, listArtefacts } from '../store/artefact-store.ts'
@@ -75,7 +75,7 @@ async function ask({ db }: Customers, backend: ReviewBackend, challengeId: strin
 export function startChallengeExpiry(customers: Customers): Loop {
   const { db, log } = customers
   return startLoop({
-    kind: 'lapses',
+    kind: 'challenge_expiry',
     log,
     pauseMs: 200,
     idlePauseMs: 1_000,
@@ -83,7 +83,7 @@ export function startChallengeExpiry(customers: Customers): Loop {
       const due = await findOverdueChallenges(db, batchSize)
       let ended = 0
       await forEachOf(due, { width, kind: 'challenge', log }, async (challengeId) => {
-        await lapse(customers, challengeId)
+        await expireChallenge(customers, challengeId)
         ended += 1
       })
       // A round that failed is not repeated at once.

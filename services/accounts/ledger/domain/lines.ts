@@ -58,7 +58,7 @@ const maxLines = 100
 const maxMetadata = 50
 
 /** An address with its id in lower case, as PostgreSQL returns it. */
-export function foldedAddress(address: Address): Address {
+export function normalizedAddress(address: Address): Address {
   if ('internal' in address) return address
   return 'accountId' in address
     ? { accountId: address.accountId.toLowerCase() }

@@ -7,11 +7,11 @@ import { sqlState } from '#platform/db/errors.ts'
 import {
   accountNotFound,
   type Details,
-  foldedAddress,
   holderDeltas,
   holderKey,
   type Line,
   linesFingerprint,
+  normalizedAddress,
   requireLines,
   reversedLines,
   tooLarge,
@@ -114,8 +114,8 @@ export function freshTransfer({
 }: Pick<Transfer, 'projectId' | 'transferId' | 'details' | 'postTime'> & {
   lines: readonly Line[]
 }): Omit<Transfer, 'fingerprint'> {
-  const folded = lines.map((line) => ({ ...line, address: foldedAddress(line.address) }))
-  return { ...rest, lines: folded, reversesId: undefined, reversedById: undefined }
+  const normalized = lines.map((line) => ({ ...line, address: normalizedAddress(line.address) }))
+  return { ...rest, lines: normalized, reversesId: undefined, reversedById: undefined }
 }
 
 /** Reads a transfer; TRANSFER_NOT_FOUND. */
