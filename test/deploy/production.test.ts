@@ -1,0 +1,54 @@
+// Holds the choices of production for which the defaults of Kubernetes and of its operators would not do.
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { manifestsRoot, ofKind, optional, render } from './kustomize.ts'
+
+const production = render('production')
+
+it('a gateway that hangs leaves its Service within four seconds', () => {
+  const gateway = ofKind(production, 'Deployment').find(
+    ({ metadata }) => metadata.name === 'gateway',
+  )
+  const { readinessProbe } = gateway?.spec.template.spec.containers[0] ?? {}
+  const { periodSeconds, timeoutSeconds, failureThreshold } = readinessProbe
+  // It hangs just after a check. A check that lasts longer than the period delays the next one.
+  const longestS = periodSeconds + Math.max(periodSeconds, timeoutSeconds) * failureThreshold
+  expect(longestS).toBeLessThanOrEqual(4)
+  // One slow answer is no reason to take it out.
+  expect(failureThreshold).toBeGreaterThan(1)
+})
+
+it('a new image of PostgreSQL arrives by a switchover, and a deleted server does not wait for its clients', () => {
+  const [cluster] = ofKind(production, 'Cluster')
+  expect(cluster?.spec).toMatchObject({
+    primaryUpdateStrategy: 'unsupervised',
+    primaryUpdateMethod: 'switchover',
+    smartShutdownTimeout: 0,
+  })
+})
+
+it('the authority keeps its key when it is renewed, and what it signs gets new keys', () => {
+  const certificates = ofKind(production, 'Certificate')
+  const policies = certificates.map(({ spec }) => [
+    spec.isCA === true,
+    spec.privateKey.rotationPolicy,
+  ])
+  expect(policies.filter(([isAuthority]) => isAuthority)).toEqual([[true, 'Never']])
+  expect(new Set(policies.filter(([isAuthority]) => !isAuthority).map(String))).toEqual(
+    new Set(['false,Always']),
+  )
+})
+
+it('another process for pushes starts when one has half of what it can have in flight', () => {
+  const root = path.join(manifestsRoot, '..', '..')
+  const source = readFileSync(path.join(root, 'services/delivery/workers/worker.ts'), 'utf8')
+  const most = Number(/defaultMaxInFlight = (\d+)/.exec(source)?.[1])
+  const component = path.join(manifestsRoot, 'components/in-flight/kustomization.yaml')
+  expect(readFileSync(component, 'utf8')).toContain(`Half of the ${most} that a process may have`)
+  const scaler = ofKind(render(optional), 'HorizontalPodAutoscaler').find(
+    ({ metadata }) => metadata.name === 'delivery',
+  )
+  const [, inFlight] = scaler?.spec.metrics ?? []
+  expect(inFlight.pods.target.averageValue).toBe(String(most / 2))
+})
