@@ -70,6 +70,10 @@ const forPrometheusAlone = [
   'PayweavePushesGivenUp',
   'PayweavePushesBlocked',
   'PayweaveCertificateExpires',
+  'PayweaveCertificatesNotScraped',
+  'PayweaveNatsServerDown',
+  'PayweaveStreamControllerDown',
+  'PayweavePostgresStandbyLost',
   'PayweaveKeysDiffer',
 ]
 
@@ -163,7 +167,7 @@ describe('alerts and dashboards', () => {
     expect(files.filter((name) => name !== 'README.md').toSorted()).toEqual(wanted.toSorted())
   })
 
-  it('the alert about certificates names each certificate of a process and of NATS', () => {
+  it('the alerts about certificates name each certificate of a process and of NATS', () => {
     const file = path.join(root, 'deploy/k8s/components/mesh-tls/certificates.yaml')
     const documents = fs.readFileSync(file, 'utf8').split(/^---$/m)
     const names = documents
@@ -173,6 +177,8 @@ describe('alerts and dashboards', () => {
     const rule = rules.find(({ alert }) => alert === 'PayweaveCertificateExpires')
     const [, watched = ''] = /name=~"([^"]+)"/.exec(rule?.expr ?? '') ?? []
     expect(watched.split('|').toSorted()).toEqual(names.toSorted())
+    const counted = rules.find(({ alert }) => alert === 'PayweaveCertificatesNotScraped')
+    expect(counted?.expr).toContain(`name=~"${watched}"})) < ${names.length}\n`)
   })
 
   it('the index of runbooks has every alert', async () => {
@@ -214,8 +220,10 @@ alert rules by \`npx vitest run test/deploy/alerts.test.ts -u\`.
     const raisedByNothing = [
       'PayweavePartsNotScraped',
       'PayweaveLedgerNotChecked',
+      'PayweaveCertificatesNotScraped',
       'PayweaveLogNotArchived',
       'PayweaveBackupOld',
+      'PayweavePostgresStandbyLost',
       'PayweaveRestoreDrillOld',
     ]
     // By other conditions of their expressions than in the first case.
@@ -223,6 +231,8 @@ alert rules by \`npx vitest run test/deploy/alerts.test.ts -u\`.
       'PayweaveLogNotArchived',
       'PayweaveLogNotArchived',
       'PayweaveLogNotArchived',
+      'PayweaveNatsServerDown',
+      'PayweaveStreamControllerDown',
     ]
     expect(tried).toEqual([
       ...[...rules, ...rules].map(({ alert }) => alert),

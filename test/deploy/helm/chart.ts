@@ -14,6 +14,7 @@ const switches: Record<string, string> = {
   'components/cnpg-backup': 'postgres',
   'components/restore-drill': 'postgres',
   'components/monitoring': 'monitoring',
+  'components/certificate-alerts': 'monitoring',
   'components/rpc-clients': 'rpcClients',
   'components/traces': 'traces',
   'components/external-secrets': 'externalSecrets',

@@ -223,7 +223,9 @@ describe('the Helm chart', () => {
     expect(chart({ postgres: off })).toEqual(
       comparable(without('cnpg', 'cnpg-backup', 'restore-drill')),
     )
-    expect(chart({ monitoring: off })).toEqual(comparable(without('monitoring')))
+    expect(chart({ monitoring: off })).toEqual(comparable(
+      without('monitoring', 'certificate-alerts'),
+    ))
     const all = ['rpcClients', 'inFlight', 'traces', 'gatewayApi', 'externalSecrets', 'toolbox']
     expect(chart(Object.fromEntries(all.map((name) => [name, on])))).toEqual(
       comparable(render(optional)),
