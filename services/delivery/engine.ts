@@ -59,7 +59,12 @@ export function startDeliveries(options: EngineOptions): {
   const { poster = createPoster({ allowLoopback, timeoutMs, version }) } = options
   const tail = createTail({ nats, log })
   const signer = startSigner({ db, nats, log, access: options.access, nowMs: options.nowMs })
-  const instance = startInstance({ db, log, onDue: () => worker.notify() })
+  const instance = startInstance({
+    db,
+    log,
+    isHeld: (lease) => worker.holds(lease),
+    onDue: () => worker.notify(),
+  })
   const worker = startWorker({
     db,
     leases: instance,

@@ -4,12 +4,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import type { Database } from '#platform/db/db.ts'
 import { storeEvents } from '../../services/delivery/store/intake-store.ts'
-import { expireLeases, releaseClaims } from '../../services/delivery/store/lease-store.ts'
+import { expireLeases, releaseLeases } from '../../services/delivery/store/lease-store.ts'
 import { createIntake } from '../../services/delivery/workers/intake.ts'
 import type { DeliveryWorker } from '../../services/delivery/workers/worker.ts'
 import { eventually } from '../support/eventually.ts'
 import { createdEvent } from './event.ts'
-import { startHarness, unownedLeases, type WorkerChanges } from './harness.ts'
+import { leasesOf, startHarness, unownedLeases, type WorkerChanges } from './harness.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
 
 let harness: Awaited<ReturnType<typeof startHarness>>
@@ -185,13 +185,15 @@ describe('a crash in the middle of a direct push', () => {
   })
 
   it('a push whose storing got no response is released and posted later, once', async () => {
-    const abandoned: string[] = []
-    const leases = { ...unownedLeases, abandonToken: (token: string) => void abandoned.push(token) }
+    let failures = 0
+    const leases = { ...unownedLeases, releaseUnheld: () => void (failures += 1) }
     const worker = await workerOfLane(2, { leases })
+    const unheld = async () => (await leasesOf(harness)).filter((lease) => !worker.holds(lease))
     const lost: Database = {
       ...harness.db,
       async rows(statement, values) {
         await harness.db.rows(statement, values)
+        expect(await unheld()).toEqual([])
         throw new Failure('TIMEOUT', 'no response')
       },
     }
@@ -199,7 +201,8 @@ describe('a crash in the middle of a direct push', () => {
     await expect(createIntake(lost, worker)([event])).rejects.toThrow('no response')
     expect(worker.inFlight()).toBe(0)
     expect(await harness.count("state = 'sending'")).toBe(1)
-    expect(await releaseClaims(harness.db, abandoned, 100)).toBe(1)
+    expect(failures).toBe(1)
+    expect(await releaseLeases(harness.db, await unheld())).toBe(1)
     worker.notify()
     await eventually(async () => expect(await harness.count("state = 'delivered'")).toBe(2))
     expect(receiver.requests).toHaveLength(1)

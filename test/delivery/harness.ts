@@ -19,6 +19,7 @@ import {
 } from '../../services/delivery/store/claim-store.ts'
 import { complete } from '../../services/delivery/store/complete-store.ts'
 import { type NewDelivery, storeEvents } from '../../services/delivery/store/intake-store.ts'
+import type { Lease } from '../../services/delivery/store/lease-store.ts'
 import {
   type AttemptRow,
   findDelivery,
@@ -76,7 +77,7 @@ const cannotSign: Sign = async () => ({
 export const unownedLeases: LeaseOwner = {
   settled: () => Promise.resolve(),
   issueToken: () => randomUUID(),
-  abandonToken: () => undefined,
+  releaseUnheld: () => undefined,
   instances: () => 1,
 }
 
@@ -243,6 +244,15 @@ export async function startHarness() {
     },
     drop: () => database.drop(),
   }
+}
+
+/** The leases of all instances. */
+export function leasesOf({
+  asOwner,
+}: Pick<Awaited<ReturnType<typeof startHarness>>, 'asOwner'>): Promise<Lease[]> {
+  return asOwner(
+    `select delivery_id as "deliveryId", lease_token as "leaseToken" from delivery.delivery where state = 'sending'`,
+  )
 }
 
 /** What a claim takes. */

@@ -14,7 +14,7 @@ import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { freezeFamily } from '../support/freeze.ts'
 import { ownBroker, ownPostgres, type TestServer } from '../support/servers.ts'
-import { claimDeliveries, startHarness } from './harness.ts'
+import { claimDeliveries, leasesOf, startHarness } from './harness.ts'
 import { type DeliveryProcess, startDeliveryProcess } from './process.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
 
@@ -60,7 +60,12 @@ async function start(): Promise<DeliveryProcess> {
 
 /** An instance, and a worker whose claims have leases of it. */
 function startOwner(db: Database = harness.db) {
-  const instance = startInstance({ db, log: silentLog, onDue: () => worker.notify() })
+  const instance = startInstance({
+    db,
+    log: silentLog,
+    isHeld: (lease) => worker.holds(lease),
+    onDue: () => worker.notify(),
+  })
   const worker = harness.worker({ db, leases: instance })
   instances.push(instance)
 }
@@ -162,6 +167,34 @@ describe('an instance that lives', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
+  it('an instance that lives repeats within 5 s what ended in the moment before a crash of the database, and keeps what it posts', async () => {
+    const [id = ''] = await harness.push({ url: `${receiver.url}/ended` })
+    const held = holdAnswers()
+    startOwner()
+    await eventually(() => expect(held).toHaveLength(1))
+    const [lease] = await leasesOf(harness)
+    held.pop()?.end()
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
+    const [posted = ''] = await harness.push({ url: `${receiver.url}/posted` })
+    await eventually(() => expect(held).toHaveLength(1))
+    receiver.answer(status(200))
+    // What a crash leaves of an attempt whose end had been committed and was not on disk.
+    await harness.asOwner(
+      `with lost as (delete from delivery.attempt where delivery_id = '${id}')
+       update delivery.delivery set state = 'sending', lease_token = '${lease?.leaseToken}',
+         lease_until = clock_timestamp() + interval '60 s', ended_at = null where delivery_id = '${id}'`,
+    )
+    const [crash] = await harness.asOwner<{ at: string }>('select clock_timestamp()::text as at')
+    await harness.asOwner(`select pg_terminate_backend(pid, 5000) from (${sessions}) as ended`)
+    await expectPushedAgain(id, 'outcome_lost')
+    const after = await between(`select timestamptz '${crash?.at}'`, startOf(id, 2))
+    expect(after).toBeLessThan(withinMs)
+    held.pop()?.end()
+    await eventually(async () => expect(await harness.state(posted)).toBe('delivered'))
+    expect(await harness.attempts(posted)).toMatchObject([{ number: 1, outcome: 'delivered' }])
+    expect(receiver.requests.map(({ path }) => path)).toEqual(['/ended', '/posted', '/ended'])
+  })
+
   it('pushes within 5 s of the end of a freeze of the database what a claim without an answer had taken', {
     timeout: 60_000,
   }, async () => {
@@ -189,7 +222,7 @@ describe('an instance that lives', () => {
     hasPush.resolve()
     await gaveUp.promise
     goOn?.()
-    await expectPushedAgain(id, 'claim_unanswered')
+    await expectPushedAgain(id, 'outcome_lost')
     expect(receiver.requests).toHaveLength(1)
     expect(await between(startOf(id, 1), startOf(id, 2))).toBeLessThan(withinMs)
   })
@@ -197,7 +230,12 @@ describe('an instance that lives', () => {
 
 describe('an instance that stops', () => {
   const stoppedWith = async (leases: () => Promise<unknown>) => {
-    const instance = startInstance({ db: harness.db, log: silentLog, onDue: () => undefined })
+    const instance = startInstance({
+      db: harness.db,
+      log: silentLog,
+      isHeld: () => true,
+      onDue: () => undefined,
+    })
     await instance.settled()
     const token = instance.issueToken()
     await leases()

@@ -28,7 +28,7 @@ export interface Completed {
  * where a push comes again.
  *
  * It commits asynchronously. Should the server crash within the next moment, the delivery is under its lease again, and the
- * receiver gets the push once more when the lease expires.
+ * instance, which lives and no longer has it in memory, releases it: the receiver gets the push once more.
  *
  * The first array is a sub-select, so that the planner does not see how long it is: or it would plan this
  * anew for each batch, which takes longer than to run it. Nor does it know how many were moved: a join with those would

@@ -69,19 +69,40 @@ export async function releaseInstanceLeases(
   return (await db.rows(instanceStatement, [limit, first, last])).length
 }
 
-const claimsStatement = release(
-  'delivery_release_claims',
-  'lease_token = any($2::uuid[])',
-  'claim_unanswered',
+/** The lease of a delivery. */
+export type Lease = Pick<Claimed, 'deliveryId' | 'leaseToken'>
+
+const listStatement = sql(
+  'delivery_list_leases',
+  `select delivery_id as "deliveryId", lease_token as "leaseToken" from delivery
+   where state = 'sending' and exists (
+     select from unnest($1::uuid[], $2::uuid[]) as owner(first, last)
+     where lease_token between owner.first and owner.last
+   )
+   order by lease_until`,
 )
 
-/** The same for the leases of claims whose response was lost. */
-export async function releaseClaims(
-  db: Queryable,
-  leaseTokens: string[],
-  limit: number,
-): Promise<number> {
-  return (await db.rows(claimsStatement, [limit, leaseTokens])).length
+/** All leases of these instances, the first to expire first. Locks nothing. */
+export function listLeases(db: Queryable, instanceIds: readonly string[]): Promise<Lease[]> {
+  const owners = instanceIds.map(leaseTokensOf)
+  return db.rows(listStatement, [owners.map(({ first }) => first), owners.map(({ last }) => last)])
+}
+
+const unheldStatement = release(
+  'delivery_release_leases',
+  `delivery_id = any($2::uuid[])
+         and lease_token = ($3::uuid[])[array_position($2::uuid[], delivery_id)]`,
+  'outcome_lost',
+)
+
+/** Releases these leases in the same way, as far as they still exist. */
+export async function releaseLeases(db: Queryable, leases: readonly Lease[]): Promise<number> {
+  const released = await db.rows(unheldStatement, [
+    leases.length,
+    leases.map(({ deliveryId }) => deliveryId),
+    leases.map(({ leaseToken }) => leaseToken),
+  ])
+  return released.length
 }
 
 const putBackStatement = sql(
@@ -111,10 +132,7 @@ const putBackStatement = sql(
  * Makes leased deliveries due again whose POST has not begun: the attempt is taken back. Locks them, then their lanes in the
  * order of their ids.
  */
-export async function putBack(
-  db: Queryable,
-  leased: readonly Pick<Claimed, 'deliveryId' | 'leaseToken'>[],
-): Promise<void> {
+export async function putBack(db: Queryable, leased: readonly Lease[]): Promise<void> {
   await db.run(putBackStatement, [
     leased.map(({ deliveryId }) => deliveryId),
     leased.map(({ leaseToken }) => leaseToken),

@@ -12,8 +12,8 @@ export interface CompleterOptions {
   db: Database
   log: Logger
   metrics: DeliveryMetrics
-  /** Called after each batch, with whether a lane with a backlog has slots again. */
-  onRecorded: (makesReady: boolean) => void
+  /** Called after each batch. */
+  onRecorded: (batch: readonly Completion[]) => void
   /** Called with attempts as they are recorded. */
   onEnded?: (ended: EndedAttempt[]) => void
 }
@@ -57,7 +57,7 @@ export function createCompleter(options: CompleterOptions): Completer {
       batchSize = batch.length
       await record(options, batch, stopping.signal)
       batchSize = 0
-      options.onRecorded(batch.some(({ makesReady }) => makesReady === true))
+      options.onRecorded(batch)
     }
     recording = undefined
   }

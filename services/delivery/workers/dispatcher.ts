@@ -7,7 +7,7 @@ import type { BreakerTerms } from '../domain/lane.ts'
 import type { DeliveryMetrics } from '../metrics.ts'
 import type { Sign } from '../operations/signing.ts'
 import type { Poster } from '../ports/post.ts'
-import { putBack } from '../store/lease-store.ts'
+import { type Lease, putBack } from '../store/lease-store.ts'
 import { type Completer, createCompleter, type EndedAttempt } from './completer.ts'
 import type { LeaseOwner } from './instance.ts'
 import { createLanes, type Lanes } from './lanes.ts'
@@ -47,6 +47,8 @@ export interface Dispatcher {
   accept(leased: readonly Claimed[]): void
   /** Deliveries that are leased and not yet recorded. */
   inFlight(): number
+  /** Whether the lease is of one of those. */
+  holds(lease: Lease): boolean
   /** Resolves when the condition holds, when nothing was recorded for `stalledMs`, or after half a second. */
   untilFree(isFree: () => boolean, stalledMs: number): Promise<void>
   isStopping(): boolean
@@ -73,17 +75,20 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   let isStopping = false
   const freed = createFreed()
   const lanes = createLanes({ ...options, instances: options.leases.instances })
+  const held = new Map<string, string>()
   const completer = createCompleter({
     ...options,
-    onRecorded(makesReady) {
+    onRecorded(batch) {
+      for (const { claimed } of batch) drop(held, claimed)
       freed.notify()
-      if (makesReady) options.onDue()
+      if (batch.some(({ makesReady }) => makesReady === true)) options.onDue()
     },
   })
   const dispatching: Dispatching = {
     options,
     lanes,
     completer,
+    held,
     posts: new Set(),
     cutting: new AbortController(),
     abandoned: false,
@@ -96,6 +101,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     nowMs,
     accept: (leased) => accept(dispatching, leased),
     inFlight: () => dispatching.posts.size + lanes.queued() + completer.waiting(),
+    holds: ({ deliveryId, leaseToken }) => held.get(deliveryId) === leaseToken,
     async untilFree(isFree, stalledMs) {
       const untilMs = performance.now() + maxWaitMs
       while (!isFree() && performance.now() < untilMs) {
@@ -121,6 +127,8 @@ interface Dispatching {
   options: DispatcherOptions
   lanes: Lanes
   completer: Completer
+  /** Lease tokens of the deliveries that are leased and not yet recorded or put back, by id. */
+  held: Map<string, string>
   posts: Set<Promise<void>>
   cutting: AbortController
   abandoned: boolean
@@ -131,8 +139,11 @@ interface Dispatching {
 
 function accept(dispatching: Dispatching, leased: readonly Claimed[]): void {
   if (dispatching.abandoned) return
-  const { lanes, sweeping } = dispatching
-  for (const one of leased) lanes.take(one)
+  const { lanes, held, sweeping } = dispatching
+  for (const one of leased) {
+    held.set(one.deliveryId, one.leaseToken)
+    lanes.take(one)
+  }
   for (const one of leased) lanes.enqueue(one)
   for (const host of new Set(leased.map(({ hostname }) => hostname))) startNext(dispatching, host)
   if (lanes.queued() > 0) sweeping.start(sweepMs)
@@ -185,13 +196,20 @@ async function sweep(dispatching: Dispatching): Promise<void> {
   if (lanes.queued() > 0) sweeping.start(sweepMs)
 }
 
-/** Puts deliveries back that were never posted. When that fails, their leases expire. */
-async function release({ options }: Dispatching, leased: Claimed[]): Promise<void> {
+/** Puts deliveries back that were never posted. When that fails, their leases are released later. */
+async function release({ options, held }: Dispatching, leased: Claimed[]): Promise<void> {
   if (leased.length === 0) return
-  await putBack(options.db, leased).catch((error: unknown) =>
-    options.log.warn({ count: leased.length, err: error }, 'deliveries not put back'),
-  )
+  await putBack(options.db, leased).catch((error: unknown) => {
+    options.log.warn({ count: leased.length, err: error }, 'deliveries not put back')
+    options.leases.releaseUnheld()
+  })
+  for (const one of leased) drop(held, one)
   options.onDue()
+}
+
+/** Forgets a lease, unless the delivery is held under a later one by now. */
+function drop(held: Map<string, string>, { deliveryId, leaseToken }: Lease): void {
+  if (held.get(deliveryId) === leaseToken) held.delete(deliveryId)
 }
 
 async function close(dispatching: Dispatching): Promise<void> {

@@ -1,17 +1,19 @@
-// Issues lease tokens that name this instance, and releases the leases of instances that have ended.
+// Issues lease tokens that name this instance; releases the leases of instances that have ended, and its own that it does not hold.
 import { randomUUID } from 'node:crypto'
 import type { Database, Session } from '#platform/db/db.ts'
 import { startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { leaseToken } from '../domain/lease-token.ts'
 import { checkInstances, releaseInstance } from '../store/instance-store.ts'
-import { releaseClaims } from '../store/lease-store.ts'
+import { type Lease, listLeases, releaseLeases } from '../store/lease-store.ts'
 import { answered, startRegistration } from './registration.ts'
 
 /** What the instance needs. */
 export interface InstanceOptions {
   db: Database
   log: Logger
+  /** Whether this process works on a lease: its delivery is in memory, or the statement that leases it has not returned. */
+  isHeld: (lease: Lease) => boolean
   /** Called when deliveries became due because their leases were released. */
   onDue: () => void
 }
@@ -20,10 +22,10 @@ export interface InstanceOptions {
 export interface LeaseOwner {
   /** Resolves when no registration is under way. A claim before that would have a lease without an owner. */
   settled(): Promise<void>
-  /** A token for the leases of one claim. While the instance is not registered it names no owner. */
+  /** A token for the leases of one claim. While the instance is not registered it names an owner that nobody else looks for. */
   issueToken(): string
-  /** The statement with this token failed: what it may have leased nevertheless is released. */
-  abandonToken(token: string): void
+  /** A statement that leases or releases failed: leases that this process has nevertheless, and does not hold, are released. */
+  releaseUnheld(): void
   /** Number of instances that are alive, this one included, as of the last check. */
   instances(): number
 }
@@ -41,18 +43,29 @@ const reconnectMs = 250
  * connection, as all do when PostgreSQL starts again, registers within that time and its pushes go on.
  */
 const checksBeforeRelease = 3
-/** After this many releases that the server answered, it has ended the statement of a claim without a response. */
-const releasesPerClaim = 10
-/** Maximum of abandoned claims in memory. The first ones matter: later claims could not connect to a silent database. */
-const maxAbandoned = 1_000
+/** After this many checks that the server answered, it has ended the statement of a claim without a response. */
+const checksForUnheld = 10
 const rowsPerRelease = 500
 
 /** Starts to register and to check. */
-export function startInstance({ db, log, onDue }: InstanceOptions): Instance {
+export function startInstance({ db, log, isHeld, onDue }: InstanceOptions): Instance {
   const missed = createMissedChecks()
-  const abandoned = createAbandonedClaims(db)
+  const unregisteredId = randomUUID()
+  const unheld = createUnheldLeases({
+    db,
+    isHeld,
+    instanceIds: () => [registration.instanceId(), unregisteredId],
+  })
   let alive = 1
-  const registration = startRegistration({ db, log, onLost: missed.clear })
+  const registration = startRegistration({
+    db,
+    log,
+    onLost() {
+      missed.clear()
+      // When the server crashed, it has lost the last ends of attempts: their deliveries are under our leases again.
+      unheld.expect()
+    },
+  })
 
   async function releaseLost(session: Session): Promise<void> {
     const { isStandby, missing, registered } = await answered(session, checkInstances(session))
@@ -68,9 +81,9 @@ export function startInstance({ db, log, onDue }: InstanceOptions): Instance {
 
   async function check(session: Session): Promise<void> {
     try {
-      const count = await abandoned.release()
+      const count = await unheld.release()
       if (count > 0) {
-        log.warn({ count }, 'leases of unanswered claims released')
+        log.warn({ count }, 'own leases without a delivery in memory released')
         onDue()
       }
       await releaseLost(session)
@@ -95,8 +108,8 @@ export function startInstance({ db, log, onDue }: InstanceOptions): Instance {
   return {
     settled: registration.settled,
     issueToken: () =>
-      registration.session() === undefined ? randomUUID() : leaseToken(registration.instanceId()),
-    abandonToken: abandoned.add,
+      leaseToken(registration.session() === undefined ? unregisteredId : registration.instanceId()),
+    releaseUnheld: unheld.expect,
     instances: () => alive,
     async close() {
       await loop.close()
@@ -120,24 +133,25 @@ function createMissedChecks() {
   }
 }
 
-/** Claims without a response. The server may execute one later: a frozen database can outlast every time-out. */
-function createAbandonedClaims(db: Database) {
-  /** Releases that are left, by token. */
-  const left = new Map<string, number>()
+/** Leases of this process that it does not hold, looked for in as many checks as a claim may be executed late. */
+function createUnheldLeases({
+  db,
+  isHeld,
+  instanceIds,
+}: Pick<InstanceOptions, 'db' | 'isHeld'> & { instanceIds: () => string[] }) {
+  let checksLeft = 0
   return {
-    add(token: string): void {
-      if (left.size < maxAbandoned) left.set(token, releasesPerClaim)
+    expect(): void {
+      checksLeft = checksForUnheld
     },
-    /** Releases what they have claimed; returns how many deliveries. */
+    /** Releases those that it finds; returns how many. */
     async release(): Promise<number> {
-      const tokens = [...left.keys()]
-      if (tokens.length === 0) return 0
-      const released = await releaseClaims(db, tokens, rowsPerRelease)
-      for (const token of tokens) {
-        const releases = (left.get(token) ?? 0) - 1
-        if (releases > 0) left.set(token, releases)
-        else left.delete(token)
-      }
+      if (checksLeft === 0) return 0
+      const leases = await listLeases(db, instanceIds())
+      // What is held is looked at after the list was read: a lease that is in it and not held now is held by nobody later.
+      const unheld = leases.filter((lease) => !isHeld(lease)).slice(0, rowsPerRelease)
+      const released = unheld.length === 0 ? 0 : await releaseLeases(db, unheld)
+      if (unheld.length < rowsPerRelease) checksLeft -= 1
       return released
     },
   }

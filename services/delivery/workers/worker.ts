@@ -3,6 +3,7 @@ import { startLoop } from '#platform/process/loop.ts'
 import type { Claimed } from '../domain/delivery.ts'
 import { type Claim, claimDue, nextDueMs } from '../store/claim-store.ts'
 import type { NewDelivery } from '../store/intake-store.ts'
+import type { Lease } from '../store/lease-store.ts'
 import { openUrlQueues } from '../store/url-queue-store.ts'
 import { type Dispatcher, type DispatcherOptions, startDispatcher } from './dispatcher.ts'
 
@@ -40,6 +41,8 @@ export interface DeliveryWorker {
   notify(): void
   /** Deliveries in flight: leased and not yet recorded. */
   inFlight(): number
+  /** Whether this worker has a delivery under the lease, or may get it from a statement that has not returned. */
+  holds(lease: Lease): boolean
   /** Stops claiming, drains the POSTs in flight, releases the rest. Resolves when all of it is recorded. */
   close(): Promise<void>
   /** Drops everything where it is, as a crash would: nothing more is recorded. For tests. */
@@ -62,6 +65,7 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
   const { maxInFlight = defaultMaxInFlight, hostLimit = defaultHostLimit, nowMs } = options
   const leaseS = Math.max(60, (2 * options.timeoutMs) / 1_000 + 10)
   const reserved = { count: 0 }
+  const leasing = new Set<string>()
   const dispatcher = startDispatcher({
     ...options,
     hostLimit,
@@ -75,6 +79,7 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
     hostLimit,
     maxInFlight,
     reserved,
+    leasing,
     free: () => maxInFlight - reserved.count - dispatcher.inFlight(),
     notify: () => loop.notify(),
     isIdle: true,
@@ -96,6 +101,7 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
     reserve: (pushes) => reserve(working, pushes),
     notify: loop.notify,
     inFlight: () => reserved.count + dispatcher.inFlight(),
+    holds: (lease) => leasing.has(lease.leaseToken) || dispatcher.holds(lease),
     async close() {
       dispatcher.stop()
       await loop.close()
@@ -116,6 +122,8 @@ interface Working {
   maxInFlight: number
   /** Slots reserved for pushes that are being stored. */
   reserved: { count: number }
+  /** Tokens of statements that lease and have not returned. */
+  leasing: Set<string>
   /** Deliveries that may still be leased. */
   free: () => number
   notify: () => void
@@ -143,7 +151,8 @@ async function round(working: Working): Promise<boolean | number> {
   }
 }
 
-async function claim({ options, dispatcher, leaseS, hostLimit, free }: Working): Promise<Claim> {
+async function claim(working: Working): Promise<Claim> {
+  const { options, dispatcher, leasing, leaseS, hostLimit, free } = working
   const { db, leases } = options
   const { lanes } = dispatcher
   await leases.settled()
@@ -151,24 +160,29 @@ async function claim({ options, dispatcher, leaseS, hostLimit, free }: Working):
   if (deliveries <= 0) return { deliveries: [], lanes: [] }
   const startedMs = dispatcher.nowMs()
   const token = leases.issueToken()
-  const claimed = await claimDue(db, token, {
-    endpoints: endpointsPerClaim,
-    deliveries,
-    leaseS,
-    hostRoom: hostLimit,
-    roomByHost: lanes.roomByHost(),
-    known: lanes.known(),
-  }).catch((error: unknown) => {
-    leases.abandonToken(token)
+  leasing.add(token)
+  try {
+    const claimed = await claimDue(db, token, {
+      endpoints: endpointsPerClaim,
+      deliveries,
+      leaseS,
+      hostRoom: hostLimit,
+      roomByHost: lanes.roomByHost(),
+      known: lanes.known(),
+    })
+    lanes.lookedAt(claimed.lanes, startedMs)
+    dispatcher.accept(claimed.deliveries)
+    return claimed
+  } catch (error) {
+    leases.releaseUnheld()
     throw error
-  })
-  lanes.lookedAt(claimed.lanes, startedMs)
-  dispatcher.accept(claimed.deliveries)
-  return claimed
+  } finally {
+    leasing.delete(token)
+  }
 }
 
 async function reserve(working: Working, pushes: readonly NewDelivery[]): Promise<Reservation> {
-  const { options, dispatcher, leaseS, reserved } = working
+  const { options, dispatcher, leasing, leaseS, reserved } = working
   const { lanes } = dispatcher
   // Waits for room, because a push that goes to the table costs a claim, as do the pushes behind it in its lane. The broker has
   // the events meanwhile.
@@ -176,6 +190,7 @@ async function reserve(working: Working, pushes: readonly NewDelivery[]): Promis
   await dispatcher.untilFree(() => working.free() >= wanted, options.stalledMs ?? defaultStalledMs)
   await options.leases.settled()
   const leaseToken = options.leases.issueToken()
+  leasing.add(leaseToken)
   const direct = new Map<string, NewDelivery>()
   const waiting = new Set<string>()
   for (const push of pushes) {
@@ -206,9 +221,11 @@ async function reserve(working: Working, pushes: readonly NewDelivery[]): Promis
         return at === undefined ? [] : [firstAttempt(push, at, leaseToken)]
       })
       dispatcher.accept(stored)
+      leasing.delete(leaseToken)
     },
     abandon() {
-      if (release().length > 0) options.leases.abandonToken(leaseToken)
+      if (release().length > 0) options.leases.releaseUnheld()
+      leasing.delete(leaseToken)
     },
   }
 }

@@ -1,6 +1,7 @@
 // Measures how soon a healthy receiver gets pushes again after a fault; how many rounds is set by KILL_PUSH_ROUNDS.
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Receiver, startReceiver, status } from '../../delivery/receiver.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -53,8 +54,8 @@ const newOrder = () =>
 const paths = () => new Set(server.requests.map(({ path }) => path))
 const idOf = (request: Receiver['requests'][number]) => String(request.headers['pw-delivery-id'])
 
-/** Payments while the receiver answers nothing, until pushes to both URLs are in flight; returns their ids. */
-async function fillLanes(): Promise<string[]> {
+/** Payments while the receiver answers nothing, until pushes to both URLs are in flight; returns the answers that it holds. */
+async function fillLanes(): Promise<ServerResponse[]> {
   const held: ServerResponse[] = []
   server.requests.length = 0
   server.answer((_request, response) => void held.push(response))
@@ -63,7 +64,7 @@ async function fillLanes(): Promise<string[]> {
   await eventually(paths, (now) => expect(now.size).toBe(2))
   isFull = true
   await trader
-  return server.requests.map(idOf)
+  return held
 }
 
 /** Waits until the process of deliveries that is not `before` is ready. */
@@ -75,14 +76,14 @@ async function deliveryIsReady(before: number): Promise<void> {
   }, repeatedWithinMs)
 }
 
-/** Measures from the recovery to the first push to each URL, and to the repeats of all that were in flight. */
-async function measure(fault: string, watch: Stopwatch, orphans: string[]): Promise<void> {
+/** Measures from the recovery to the first push to each URL, and to the repeats of all that were in flight: none is `missing`. */
+async function measure(
+  fault: string,
+  watch: Stopwatch,
+  missing: () => unknown[] | Promise<unknown[]>,
+): Promise<void> {
   await eventually(paths, (now) => expect(now.size).toBe(2), repeatedWithinMs)
   const firstMs = watch.elapsedMs()
-  const missing = () => {
-    const seen = new Set(server.requests.map(idOf))
-    return orphans.filter((id) => !seen.has(id))
-  }
   await eventually(missing, (now) => expect(now).toEqual([]), repeatedWithinMs)
   figures.push({ fault, firstMs, repeatedMs: watch.elapsedMs() })
 }
@@ -98,13 +99,17 @@ function report(): void {
 
 /** Breaks the system and lets it recover, with pushes in flight that nobody answers. */
 async function breakAndMeasure(fault: string, breakIt: () => Promise<void>): Promise<void> {
-  const orphans = await fillLanes()
+  await fillLanes()
+  const orphans = server.requests.map(idOf)
   const before = mesh.pid('delivery')
   await breakIt()
   server.requests.length = 0
   server.answer(status(200))
   await deliveryIsReady(before)
-  await measure(fault, startStopwatch(), orphans)
+  await measure(fault, startStopwatch(), () => {
+    const seen = new Set(server.requests.map(idOf))
+    return orphans.filter((id) => !seen.has(id))
+  })
 }
 
 it(
@@ -121,6 +126,7 @@ it(
       })
       await started
       await freezeDatabase()
+      await crashDatabase()
     }
     report()
     for (const { fault, firstMs, repeatedMs } of figures) {
@@ -147,7 +153,52 @@ async function freezeDatabase(): Promise<void> {
   await sleep(frozenMs)
   server.requests.length = 0
   goOn()
-  await measure('PostgreSQL frozen', startStopwatch(), [])
+  await measure('PostgreSQL frozen', startStopwatch(), () => [])
   isOver = true
   await Promise.all(traders)
+}
+
+/**
+ * Kills PostgreSQL right after the last pushes have ended, when their ends are committed and not on disk, while the processes live on.
+ * Whatever it has lost, no delivery stays under a lease from before.
+ */
+async function crashDatabase(): Promise<void> {
+  await flushRarely()
+  const held = await fillLanes()
+  server.answer(status(200))
+  for (const response of held) response.end()
+  const open = "select delivery_id from delivery.delivery where state in ('pending', 'sending')"
+  await eventually(
+    () => mesh.rows(open),
+    (rows) => expect(rows).toEqual([]),
+    repeatedWithinMs,
+  )
+  const before = mesh.pid('postgres')
+  process.kill(before, 'SIGQUIT')
+  let isOver = false
+  const trader = trade(() => isOver)
+  await eventually(() => mesh.pid('postgres') !== before, repeatedWithinMs)
+  await deliveryIsReady(0)
+  const watch = startStopwatch()
+  const lost = await mesh.rows<{ token: string }>(
+    "select lease_token as token from delivery.delivery where state = 'sending'",
+  )
+  server.requests.length = 0
+  await measure('PostgreSQL killed', watch, () =>
+    mesh.rows(
+      "select delivery_id from delivery.delivery where state = 'sending' and lease_token = any($1)",
+      [lost.map(({ token }) => token)],
+    ),
+  )
+  isOver = true
+  await trader
+}
+
+/** Has PostgreSQL write commits that nobody waits for ten seconds later, unless another commit does. */
+async function flushRarely(): Promise<void> {
+  const client = new Client(mesh.databaseUrl())
+  await client.connect()
+  await client.query("alter system set wal_writer_delay = '10s'")
+  await client.query('select pg_reload_conf()')
+  await client.end()
 }
