@@ -10,7 +10,10 @@ runConnector(
   ({ payweaveEnv, secret, secrets, variable, url, publicUrl, checkoutOrigin }) => {
     const secretKey = secret('stripe-secret-key')
     const publishableKey = variable('STRIPE_PUBLISHABLE_KEY')
-    const problem = keyProblem(payweaveEnv, [secretKey, publishableKey])
+    const problem = keyProblem(payweaveEnv, {
+      publishable: publishableKey,
+      secret: secretKey,
+    })
     if (problem !== undefined) throw new SettingsError('simulator', [problem])
     const stripe = stripeAt(url('STRIPE_URL'), secretKey)
     return stripeConnector(

@@ -29,16 +29,32 @@ it('amounts are in Stripe’s units: whole for zero-decimal currencies, hundredt
 })
 
 it('production takes live keys alone, and all others test keys alone', () => {
-  const live = ['rk_live_1', 'pk_live_1']
-  const test = ['sk_test_1', 'pk_test_1']
+  const live = { publishable: 'pk_live_1', secret: 'rk_live_1' }
+  const test = { publishable: 'pk_test_1', secret: 'sk_test_1' }
   expect(keyProblem('production', live)).toBeUndefined()
-  for (const environment of ['sandbox', 'local'])
+  for (const environment of ['sandbox', 'local']) {
     expect(keyProblem(environment, test)).toBeUndefined()
-  expect(keyProblem('production', test)).toContain('must be live keys')
-  expect(keyProblem('sandbox', live)).toContain('must be test keys')
-  for (const environment of ['production', 'sandbox']) {
-    expect(keyProblem(environment, ['sk_live_1', 'pk_test_1'])).toBeDefined()
-    expect(keyProblem(environment, ['sk_live_1', 'whsec_1'])).toBeDefined()
+    expect(keyProblem(environment, { ...test, publishable: 'pk_live_1' })).toContain('pk_test_')
+    expect(keyProblem(environment, { ...test, secret: 'rk_live_1' })).toContain('rk_test_')
+  }
+  expect(keyProblem('production', { ...live, publishable: 'pk_test_1' })).toContain('pk_live_')
+  expect(keyProblem('production', { ...live, secret: 'sk_test_1' })).toContain('sk_live_')
+})
+
+it('a secret key in place of the publishable one stops the start, and so do other mistaken keys, of which the error has no part', () => {
+  const publishable = 'pk_live_1'
+  const secret = 'sk_live_51SecretOfTheAccount'
+  for (const keys of [
+    { publishable: secret, secret },
+    { publishable: 'rk_live_51SecretOfTheAccount', secret },
+    { publishable: secret, secret: publishable },
+    { publishable, secret: publishable },
+    { publishable, secret: 'whsec_51SecretOfTheAccount' },
+    { publishable, secret: ` ${secret}` },
+  ]) {
+    const problem = keyProblem('production', keys)
+    expect(problem).toContain('must begin with')
+    expect(problem).not.toContain('51')
   }
 })
 
