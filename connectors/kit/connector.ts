@@ -18,11 +18,12 @@ import {
   openWebhookPort,
   type WebhookOptions,
   type WebhookPort,
+  type WebhookPortOptions,
   webhookKind,
 } from './http/webhook-port.ts'
-import { workMetrics } from './metrics.ts'
+import { webhookMetrics, workMetrics } from './metrics.ts'
 import { openReceivers, type Receivers, type ReceiverUrls } from './ports/receivers.ts'
-import { deleteOldWork } from './store/work-store.ts'
+import { countWork, deleteOldWork } from './store/work-store.ts'
 import { startWorker } from './workers/worker.ts'
 
 const kitMigrations = ['work', 'payments'].map((folder) =>
@@ -98,7 +99,8 @@ export async function startConnector(
   }
   const context: ConnectorContext = { db, log, receivers: ways, notify }
   const handlers = handlersOf(connector, context, ways)
-  workMetrics(metrics, db, Object.keys(handlers))
+  workMetrics(metrics, () => countWork(db), Object.keys(handlers))
+  const count = webhookMetrics(metrics)
   const closing: Array<() => Promise<void>> = [() => ways.close()]
   const close = async () => {
     for (const end of closing.toReversed()) await end()
@@ -122,7 +124,7 @@ export async function startConnector(
       stopping: stopping.signal,
     })
     closing.push(() => admin.close())
-    const port = await openPort(connector, context, { host, port: ports.webhooks })
+    const port = await openPort(connector, context, { host, port: ports.webhooks, count })
     if (port !== undefined) closing.push(() => port.close())
     const server = await serveRpc({
       host,
@@ -148,7 +150,7 @@ export async function startConnector(
 async function openPort(
   { webhooks, hints, pages, workers = {} }: Connector,
   context: ConnectorContext,
-  at: { host: string; port: number },
+  at: Pick<WebhookPortOptions, 'host' | 'port' | 'count'>,
 ): Promise<WebhookPort | undefined> {
   if (webhooks === undefined && hints === undefined && pages === undefined) return undefined
   return await openWebhookPort({

@@ -4,21 +4,25 @@ import { openDatabase } from '#platform/db/db.ts'
 import { migrate } from '#platform/db/migrate.ts'
 import { runProcess } from '#platform/process/lifecycle.ts'
 import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
+import { createLogger } from '#platform/telemetry/log.ts'
 import { type Connector, connectorMigrations, startConnector } from './connector.ts'
 import { type ConnectorEnvironment, connectorEnvironment } from './environment.ts'
+import { workCommand } from './work-command.ts'
 
 /** Schema and role of a connector, which has a database of its own or shares one with Payweave. */
 const schema = 'connector'
 const closeWithinMs = 20_000
 
 /**
- * Runs the connector until it is stopped, under the name in BACKEND_NAME. It reads the settings of the simulator, whose place
+ * Runs the command `work` (work-command.ts) when the process was started with it. Otherwise runs the connector until it is stopped, under the name in BACKEND_NAME. It reads the settings of the simulator, whose place
  * it takes (docs/settings.md); webhooks come to SIMULATOR_PUBLIC_PORT. `migrations` is the folder of the connector's own tables, if it has any.
  */
 export function runConnector(
   make: (environment: ConnectorEnvironment) => Connector,
   migrations?: string,
 ): void {
+  const [command, ...words] = process.argv.slice(2)
+  if (command === 'work') return void runWorkCommand(words)
   runProcess('connector', async (_stopping, log) => {
     const settings = readSettings('simulator')
     const { host, databaseUrl, databasePasswordFile: passwordFile } = settings
@@ -52,4 +56,15 @@ export function runConnector(
       { name: 'database', close: () => db.close() },
     ]
   })
+}
+
+async function runWorkCommand(words: readonly string[]): Promise<void> {
+  const log = createLogger({ part: 'connector', level: 'error' })
+  const { databaseUrl: url, databasePasswordFile: passwordFile } = readSettings('simulator')
+  const db = openDatabase({ url, passwordFile, service: schema, log })
+  try {
+    process.exitCode = await workCommand(db, words, (text) => process.stdout.write(text))
+  } finally {
+    await db.close()
+  }
 }

@@ -1,5 +1,6 @@
 // The example connector of docs/connectors.md, as a process before a simulated provider: it passes the conformance kit, refuses
 // webhooks that are not signed, and loses nothing when it is killed.
+import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -57,6 +58,9 @@ it('a webhook without a valid signature, or that is no event, changes nothing', 
   expect(await post(event, 't=1,v1=00')).toBe(401)
   expect(await post(event, signed('{}'))).toBe(401)
   expect(await post('{"type":"other"}', signed('{"type":"other"}'))).toBe(400)
+  // No id of ours, and an id that is longer than what is stored: repeating them helps nobody.
+  const long = event.replace('"e"', `"${'e'.repeat(201)}"`).replace('"r"', `"${randomUUID()}"`)
+  for (const body of [event, long]) expect(await post(body, signed(body))).toBe(400)
   await eventually(async () => {
     const metrics = await (await fetch(`${connector.adminUrl}/metrics`)).text()
     expect(metrics).toMatch(/payweave_connector_work_waiting\{.*kind="webhook".*\} 0/)

@@ -10,7 +10,7 @@ import {
 } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { TransferOutcome as InstitutionOutcome } from '#gen/payweave/institution/v1/transfer_report_pb.js'
 import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
-import type { Database } from '#platform/db/db.ts'
+import { type Database, sql } from '#platform/db/db.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import {
@@ -27,17 +27,18 @@ import {
   startConnector,
 } from '../../connectors/kit/connector.ts'
 import { connectorEnvironment } from '../../connectors/kit/environment.ts'
-import { openWebhookPort } from '../../connectors/kit/http/webhook-port.ts'
 import { endAttempt, startAttempt } from '../../connectors/kit/operations/attempts.ts'
 import { acceptCredit, endCredit } from '../../connectors/kit/operations/credits.ts'
 import { findAttempt, findCredit, insertCharges } from '../../connectors/kit/store/payment-store.ts'
 import {
   claimWork,
   countWork,
+  countWorkStatement,
   endWork,
   hastenWork,
   insertWork,
 } from '../../connectors/kit/store/work-store.ts'
+import { workCommand } from '../../connectors/kit/work-command.ts'
 import { type Reports, serveReports } from '../../tools/conformance/backend/reports.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -120,11 +121,11 @@ it('every kind of report arrives once, though it is written twice', async () => 
   await eventually(async () => expect(await countWork(db)).toEqual([]))
 })
 
-it('a report waits for the one before it, and a permanent refusal is kept and counted', async () => {
+it('a report waits for the one before it, and what Payweave finds nothing for is tried again and counted as failing', async () => {
   const late = newSubject()
   receivers.plan(late, 'SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE')
   const refused = newSubject()
-  receivers.plan(refused, 'CHARGE_NOT_FOUND')
+  receivers.plan(refused, 'CHARGE_NOT_FOUND', 'CHARGE_NOT_FOUND')
   await db.transaction(async (tx) => {
     for (const outcome of [ChargeOutcome.PROCESSING, ChargeOutcome.PAID]) {
       await insertWork(tx, chargeReport({ chargeId: late, attemptId: 'a', outcome }))
@@ -141,10 +142,78 @@ it('a report waits for the one before it, and a permanent refusal is kept and co
     'ReportCharge PROCESSING',
     'ReportCharge PAID',
   ])
-  await eventually(async () =>
-    expect(await countWork(db)).toEqual([{ kind: 'report.payments', waiting: 0, dead: 1 }]),
+  await eventually(() => expect(receivers.of(refused).length).toBeGreaterThan(1))
+  await eventually(() =>
+    expect(receivers.of(refused).filter(({ accepted }) => accepted)).toHaveLength(1),
   )
-  expect(receivers.of(refused)).toHaveLength(1)
+})
+
+it('what Payweave does not know for a week is dead, shown as such, and sent by the command once that is corrected', async () => {
+  const id = newSubject()
+  receivers.plan(id, ...Array.from({ length: 30 }, () => 'CHARGE_NOT_FOUND' as const))
+  const said: string[] = []
+  const command = (...words: string[]) => workCommand(db, words, (text) => said.push(text))
+  await insertWork(db, payoutReport({ payoutId: id, outcome: TransferOutcome.COMPLETED }))
+  await eventually(async () => expect((await counted())?.failingS).toBeGreaterThan(0))
+  await db.run(
+    sql(
+      'age_work',
+      `update work set failing_since = failing_since - interval '8 days' where subject = $1 and failing_since is not null`,
+    ),
+    [id],
+  )
+  await eventually(async () => expect(await counted()).toMatchObject({ waiting: 0, dead: 1 }))
+  expect(await metric('dead')).toBe(1)
+  expect(await metric('failing_oldest_seconds')).toBe(0)
+
+  expect(await command('list')).toBe(0)
+  const [line = ''] = said
+  expect(line).toContain(`report.payments  ReportPayout ${id}  CHARGE_NOT_FOUND`)
+  const [position = ''] = line.split(' ', 1)
+  for (const words of [[], ['retry'], ['retry', '--all', position], ['retry', 'x'], ['drop']])
+    expect(await command(...words)).toBe(2)
+  receivers.plan(id)
+  expect(await command('retry', position)).toBe(0)
+  await eventually(() => expect(receivers.of(id).at(-1)).toMatchObject({ accepted: true }))
+  await eventually(async () => expect(await counted()).toBeUndefined())
+  expect(await command('retry', position)).toBe(1)
+  expect(await command('retry', '--all', '--kind', 'report.payments')).toBe(0)
+})
+
+/** What is not done of the reports to payments. */
+async function counted() {
+  return (await countWork(db)).find(({ kind }) => kind === 'report.payments')
+}
+async function metric(name: string): Promise<number> {
+  const page = await (await fetch(`http://${host}:${connector.ports.admin}/metrics`)).text()
+  const pattern = new RegExp(
+    `^payweave_connector_work_${name}{.*kind="report.payments".*} (.+)$`,
+    'm',
+  )
+  return Number(pattern.exec(page)?.[1])
+}
+
+it('what is not done is counted by an index of it alone, however much is done', async () => {
+  const explain = sql('explain_count', `explain ${countWorkStatement.text}`)
+  const plan = await db.rows<{ 'QUERY PLAN': string }>(explain, [])
+  expect(plan.map((row) => row['QUERY PLAN']).join('\n')).toContain('work_not_done')
+})
+
+it('a try that fails counts towards the delay of the next one, and one that only waits ends the series', async () => {
+  const { claim } = await newWork()
+  const ends = [
+    { reason: 'INTERNAL_ERROR', before: 0 },
+    { reason: 'INTERNAL_ERROR', before: 1 },
+    { reason: null, before: 2 },
+    { reason: 'INTERNAL_ERROR', before: 0 },
+  ]
+  for (const { reason, before } of ends) {
+    const work = await claim(minuteMs)
+    if (work === undefined) throw new Error('no work')
+    expect(work.failures).toBe(before)
+    expect(work.failingMs > 0).toBe(before > 0)
+    await endWork(db, { ...work, outcome: 'again', reason, delayMs: 0 })
+  }
 })
 
 /** Work of a kind of its own, which no worker does. */
@@ -249,18 +318,6 @@ it('a connector does not start with an empty secret, an address that is not http
   expect(() => url('NAMED')).toThrow('must be a URL without a user')
   expect(() => currency('OTHER')).toThrow('OTHER must be an ISO 4217 code')
 })
-
-it.each([[[]], [['']], [['secret', '']]])(
-  'webhooks are not taken by the secrets %j',
-  async (secrets) => {
-    const signature = { header: 'acme-signature', secrets, toleranceS: 300 }
-    const webhooks = { path: '/webhooks', signature, read: () => undefined }
-    const options = { db, log: silentLog, host, port: 0, hints: undefined, hintedKinds: [] }
-    await expect(
-      openWebhookPort({ ...options, webhooks, notify: () => undefined }),
-    ).rejects.toThrow('none may be empty')
-  },
-)
 
 it('an id that is used again with other content is refused, and changes nothing', async () => {
   const [chargeId, other, attemptId] = [randomUUID(), randomUUID(), randomUUID()]

@@ -54,7 +54,7 @@ function ownMetrics(): RegExp[] {
   )
 }
 
-/** Conditions that need rates, shares, the series of Prometheus itself or another exporter. */
+/** Conditions that need rates, shares, or the series of Prometheus itself, another exporter or a connector, which the console does not read. */
 const forPrometheusAlone = [
   'PayweavePartsNotScraped',
   'PayweaveConsoleDown',
@@ -63,6 +63,8 @@ const forPrometheusAlone = [
   'PayweaveCallsFail',
   'PayweaveIntakeRepeats',
   'PayweaveFallbackUsed',
+  'PayweaveConnectorWorkDead',
+  'PayweaveConnectorWorkFails',
   'PayweaveRatesStale',
   'PayweaveFxRoundingFalls',
   'PayweaveFxRoundingGrows',

@@ -1,4 +1,5 @@
 // Handles Acme's webhooks: ends what they are about, of which Payweave is owed a report.
+import { isUuid } from '#core/identity/id.ts'
 import type { ConnectorContext } from '../../kit/connector.ts'
 import type { Work } from '../../kit/domain/work.ts'
 import type { ReadEvent } from '../../kit/http/webhook-port.ts'
@@ -23,11 +24,11 @@ export function readEvent(body: Buffer): ReadEvent | undefined {
 function parse(body: Buffer): AcmeEvent | undefined {
   try {
     const event = JSON.parse(body.toString()) as Partial<AcmeEvent> | null
-    const isWhole = [event?.id, event?.reference, event?.status].every(
-      (one) => typeof one === 'string',
-    )
+    const isText = [event?.id, event?.status].every((one) => typeof one === 'string')
+    // A reference is one of our ids: another is no reason to ask the database again and again.
+    const isReference = typeof event?.reference === 'string' && isUuid(event.reference)
     const isKnown = event?.type === 'debit.ended' || event?.type === 'credit.ended'
-    return isWhole && isKnown ? (event as AcmeEvent) : undefined
+    return isText && isReference && isKnown ? (event as AcmeEvent) : undefined
   } catch {
     return undefined
   }

@@ -1,7 +1,8 @@
 // Proves the pure rules of the kit: signatures, backoff, reconciliation.
 import { assert, property, string, uniqueArray, uuid } from 'fast-check'
 import { expect, it } from 'vitest'
-import { delayAfter } from './backoff.ts'
+import { createLogSampler } from '../log-sampler.ts'
+import { delayAfter, isPermanent, maxDelayOf } from './backoff.ts'
 import { type Movement, reconcile } from './reconcile.ts'
 import { isSigned, signatureOf } from './signature.ts'
 
@@ -31,11 +32,41 @@ it('a webhook with another body, secret, time or form is refused', () => {
 })
 
 it('delays double to their maximum, spread by a fifth', () => {
-  expect([1, 2, 3, 9].map((attempts) => delayAfter(attempts, 10_000, 0.5))).toEqual([
+  expect([1, 2, 3, 9].map((failures) => delayAfter(failures, 10_000, 0.5))).toEqual([
     250, 500, 1_000, 10_000,
   ])
   expect(delayAfter(1, 10_000, 0)).toBe(200)
   expect(delayAfter(1_000, 10_000, 1)).toBe(12_000)
+})
+
+it('an outage of Payweave delays work by seconds, any other failure by up to a quarter of an hour', () => {
+  expect(maxDelayOf('SERVICE_UNAVAILABLE')).toBe(10_000)
+  expect(maxDelayOf('TIMEOUT')).toBe(10_000)
+  for (const reason of ['INTERNAL_ERROR', 'CHARGE_NOT_FOUND'] as const)
+    expect(maxDelayOf(reason)).toBe(900_000)
+})
+
+it('a report that Payweave finds nothing for is tried for a week, and one that it refuses is not', () => {
+  const dayMs = 86_400_000
+  expect(isPermanent('CHARGE_NOT_FOUND', 0)).toBe(false)
+  expect(isPermanent('CHARGE_NOT_FOUND', 7 * dayMs)).toBe(false)
+  expect(isPermanent('CHARGE_NOT_FOUND', 7 * dayMs + 1)).toBe(true)
+  expect(isPermanent('INVALID_PARAMETER', 0)).toBe(true)
+  for (const reason of ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE', 'REFERENCE_CONFLICT'] as const)
+    expect(isPermanent(reason, 400 * dayMs)).toBe(false)
+})
+
+it('a line that repeats is logged at once and then once a minute, with the count of those that were not', () => {
+  let nowMs = 0
+  const lines: string[] = []
+  const sample = createLogSampler(() => nowMs)
+  const log = (kind: string) => sample(kind, (count) => void lines.push(`${kind} ${count}`))
+  for (const at of [0, 1, 59_999, 60_000, 60_001, 200_000]) {
+    nowMs = at
+    log('a')
+  }
+  log('b')
+  expect(lines).toEqual(['a 1', 'a 3', 'a 2', 'b 1'])
 })
 
 const movement = (reference: string, amountMinor = 100n, currency = 'USD'): Movement => ({

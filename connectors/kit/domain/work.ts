@@ -20,12 +20,38 @@ export type ClaimedWork = {
 }
 
 /** Work that a worker has claimed. */
-export type Work = NewWork & ClaimedWork
+export type Work = NewWork &
+  ClaimedWork & {
+    /** Tries that failed since the last one that did not. */
+    failures: number
+    /** How long every try has failed, in milliseconds; 0 when the last one did not. */
+    failingMs: number
+  }
 
 /** What became of claimed work. */
 export type WorkEnd = ClaimedWork & {
   outcome: 'done' | 'dead' | 'again'
+  /** Why the try failed; null for one that did not. */
   reason: string | null
   /** Until the next try. */
   delayMs: number
+}
+
+/** What is not done of a kind. */
+export type WorkCount = {
+  kind: string
+  waiting: number
+  dead: number
+  /** How long the tries of the oldest failing work have failed, in seconds; 0 when none fails. */
+  failingS: number
+}
+
+/** Dead work, as it is listed for an operator. */
+export type DeadWork = Omit<NewWork, 'payload'> & {
+  position: bigint
+  attempts: number
+  /** Why it was refused. */
+  reason: string | null
+  writtenAt: Date
+  deadAt: Date
 }

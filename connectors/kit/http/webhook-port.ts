@@ -1,9 +1,12 @@
 // Takes in what a provider sends: signed events are verified and stored once, then answered; unsigned callbacks are hints. Serves the connector's own pages, if it has any.
 import type { AddressInfo } from 'node:net'
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
+import { tokenBucket } from '#core/token-bucket.ts'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { isSigned, type SignatureScheme } from '../domain/signature.ts'
+import { createLogSampler } from '../log-sampler.ts'
+import type { WebhookOutcome } from '../metrics.ts'
 import { hastenWork, insertWork } from '../store/work-store.ts'
 
 /** Kind of the work that a webhook becomes. */
@@ -12,12 +15,16 @@ export const webhookKind = 'webhook'
 const maxBodyBytes = 256 * 1024
 const readWithinMs = 10_000
 const maxConnections = 1_024
+/** Of an event id and of a subject, as they are stored. */
+const maxTextLength = 200
+/** Anybody can send hints, and each is a statement of the database: more are answered 429. The work is done without them too, only later. */
+const hintRate = { ratePerS: 50, burst: 200, maxKeys: 1 }
 
 /** What the connector reads of an event before it is stored. */
 export type ReadEvent = {
-  /** The provider's id of the event: the same one is stored once. */
+  /** The provider's id of the event, 1 to 200 characters: the same one is stored once. */
   eventId: string
-  /** Our reference: events about one reference are handled in the order of their arrival. */
+  /** Our reference, 1 to 200 characters: events about one reference are handled in the order of their arrival. */
   subject: string
 }
 
@@ -52,6 +59,10 @@ export type WebhookPortOptions = {
   hintedKinds: readonly string[]
   /** Called when there is work to do at once. */
   notify: () => void
+  /** Counts requests by what came of them. */
+  count: (outcome: WebhookOutcome) => void
+  /** A monotonic clock in milliseconds, by which hints are limited; that of the process by default. */
+  nowMs?: () => number
 }
 
 /** The port that is open. */
@@ -59,9 +70,9 @@ export type WebhookPort = { port: number; close(): Promise<void> }
 
 /**
  * Opens the port, which must be reachable by the provider, and by payers where the connector has pages, but by nobody else. Answers 200 once the event is stored or was before, 401
- * for a signature that is absent, wrong or old, 400 for a body that is no event, 413 for one over 256 KiB, and 500 when it
+ * for a signature that is absent, wrong or old, 400 for a body that is no event or whose id or subject has a length that is not stored, 413 for one over 256 KiB, and 500 when it
  * could not be stored, so that the provider sends it again. A hint stores nothing and answers 200 whether or not its
- * reference is known. Rejects without a secret or with an empty one, by which anybody could sign, and with the system's error
+ * reference is known, or 429 above 50 a second. Rejects without a secret or with an empty one, by which anybody could sign, and with the system's error
  * when the port cannot be opened.
  */
 export async function openWebhookPort(options: WebhookPortOptions): Promise<WebhookPort> {
@@ -96,34 +107,66 @@ function requireSecrets({ secrets }: SignatureScheme): void {
 function takeEvents(
   app: FastifyInstance,
   { path, signature, read }: WebhookOptions,
-  { db, log, notify }: WebhookPortOptions,
+  { db, log, notify, count }: WebhookPortOptions,
 ): void {
+  const sample = createLogSampler()
   app.post(path, async (request, reply) => {
     const body = bodyOf(request)
     const header = request.headers[signature.header]
     if (typeof header !== 'string' || !isSigned(signature, header, body, Date.now())) {
-      log.warn({ kind: webhookKind, status: 401 }, 'webhook with a bad signature')
+      count('bad_signature')
+      // Anybody can send these.
+      sample('bad_signature', (times) =>
+        log.warn({ kind: webhookKind, status: 401, count: times }, 'webhook with a bad signature'),
+      )
       return reply.code(401).send({ message: 'bad signature' })
     }
     const event = read(body)
-    if (event === undefined) return reply.code(400).send({ message: 'no event' })
+    if (event === undefined || ![event.eventId, event.subject].every(isStorable)) {
+      count('malformed')
+      sample('malformed', (times) =>
+        log.warn({ kind: webhookKind, status: 400, count: times }, 'signed webhook is no event'),
+      )
+      return reply.code(400).send({ message: 'no event' })
+    }
     const { eventId, subject } = event
-    if (await insertWork(db, { kind: webhookKind, key: eventId, subject, payload: body })) notify()
+    const isNew = await insertWork(db, {
+      kind: webhookKind,
+      key: eventId,
+      subject,
+      payload: body,
+    })
+    count(isNew ? 'stored' : 'duplicate')
+    if (isNew) notify()
     return reply.send({ received: true })
   })
+}
+
+/** PostgreSQL stores no NUL. */
+function isStorable(text: string): boolean {
+  return text.length > 0 && text.length <= maxTextLength && !text.includes('\0')
 }
 
 function takeHints(
   app: FastifyInstance,
   { path, read }: HintOptions,
-  { db, hintedKinds, notify }: WebhookPortOptions,
+  { db, hintedKinds, notify, count, nowMs = () => performance.now() }: WebhookPortOptions,
 ): void {
+  const hints = tokenBucket(hintRate)
   app.route({
     method: ['POST', 'PUT'],
     url: path,
     async handler(request, reply) {
       const subject = read(bodyOf(request))
-      if (subject === undefined) return reply.code(400).send({ message: 'no callback' })
+      if (subject === undefined || !isStorable(subject)) {
+        count('malformed')
+        return reply.code(400).send({ message: 'no callback' })
+      }
+      if (!hints.take(path, nowMs()).ok) {
+        count('hint_limited')
+        return reply.code(429).send({ message: 'too many callbacks' })
+      }
+      count('hint')
       if (await hastenWork(db, hintedKinds, subject)) notify()
       return reply.send({ received: true })
     },

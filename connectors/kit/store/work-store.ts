@@ -1,6 +1,6 @@
 // Statements on work that a connector owes.
 import { type Queryable, sql } from '#platform/db/db.ts'
-import type { ClaimedWork, NewWork, Work, WorkEnd } from '../domain/work.ts'
+import type { ClaimedWork, DeadWork, NewWork, Work, WorkCount, WorkEnd } from '../domain/work.ts'
 
 const insertWorkStatement = sql(
   'insert_work',
@@ -27,7 +27,8 @@ const claimWorkStatement = sql(
    update work w set attempts = w.attempts + 1, next_at = clock_now() + $3 * interval '1 millisecond',
      leased_until = clock_now() + $3 * interval '1 millisecond'
    from due d where w.position = d.position
-   returning w.position, w.kind, w.key, w.subject, w.payload, w.attempts`,
+   returning w.position, w.kind, w.key, w.subject, w.payload, w.attempts, w.failures,
+     coalesce(extract(epoch from clock_now() - w.failing_since) * 1000, 0)::float8 as "failingMs"`,
 )
 /** Takes due work, of each subject the first that is open, and keeps others from it for the time of the lease. */
 export function claimWork(
@@ -61,6 +62,8 @@ const endWorkStatement = sql(
      -- What was hastened meanwhile is due.
      next_at = case when next_at < leased_until then next_at
        else clock_now() + $5 * interval '1 millisecond' end,
+     failures = case when $4::text is null then 0 else failures + 1 end,
+     failing_since = case when $4 is not null then coalesce(failing_since, clock_now()) end,
      leased_until = '-infinity', last_reason = $4
    where position = $1 and attempts = $2 and done_at is null and dead_at is null`,
 )
@@ -89,17 +92,43 @@ export async function hastenWork(
   return (await db.run(hastenWorkStatement, [kinds, subject])) > 0
 }
 
-const countWorkStatement = sql(
+/** Counts what is not done. */
+export const countWorkStatement = sql(
   'count_work',
   `select kind, count(*) filter (where dead_at is null)::integer as waiting,
-     count(*) filter (where dead_at is not null)::integer as dead
+     count(*) filter (where dead_at is not null)::integer as dead,
+     coalesce(extract(epoch from clock_now() - min(failing_since) filter (where dead_at is null)), 0)::float8 as "failingS"
    from work where done_at is null group by kind`,
 )
 /** Counts open and dead work by kind; a kind without any is left out. */
-export function countWork(
-  db: Queryable,
-): Promise<{ kind: string; waiting: number; dead: number }[]> {
+export function countWork(db: Queryable): Promise<WorkCount[]> {
   return db.rows(countWorkStatement, [])
+}
+
+const listDeadWorkStatement = sql(
+  'list_dead_work',
+  `select position, kind, key, subject, attempts, last_reason as reason, written_at as "writtenAt", dead_at as "deadAt"
+   from work where done_at is null and dead_at is not null and ($1::text is null or kind = $1)
+   order by position limit $2`,
+)
+/** Dead work, the oldest first; of all kinds where the kind is null. */
+export function listDeadWork(
+  db: Queryable,
+  kind: string | null,
+  limit: number,
+): Promise<DeadWork[]> {
+  return db.rows(listDeadWorkStatement, [kind, limit])
+}
+
+const retryDeadWorkStatement = sql(
+  'retry_dead_work',
+  `update work set dead_at = null, next_at = clock_now(), failures = 0, failing_since = null
+   where position = any($1::bigint[]) and dead_at is not null returning position`,
+)
+/** Makes dead work due; returns which, without what is not dead. */
+export async function retryDeadWork(db: Queryable, positions: bigint[]): Promise<bigint[]> {
+  const rows = await db.rows<{ position: bigint }>(retryDeadWorkStatement, [positions])
+  return rows.map(({ position }) => position)
 }
 
 const deleteOldWorkStatement = sql(

@@ -1,17 +1,17 @@
 // Does the work of one kind that a connector owes, and tries again until it is done or refused permanently.
-import { Failure, type Reason } from '#core/errors/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import type { Database } from '#platform/db/db.ts'
 import { type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import { delayAfter } from '../domain/backoff.ts'
+import { delayAfter, isPermanent, maxDelayOf } from '../domain/backoff.ts'
 import type { Work, WorkEnd } from '../domain/work.ts'
+import { createLogSampler, type LogSampler } from '../log-sampler.ts'
 import { claimWork, endWork } from '../store/work-store.ts'
 
 const maxInFlight = 50
 const pauseMs = 20
 const idlePauseMs = 1_000
 const defaultLeaseMs = 10_000
-const defaultMaxDelayMs = 10_000
 
 /** Thrown by a handler: no repetition helps, an operator must look. */
 export class Refused extends Error {
@@ -29,18 +29,6 @@ export class NotYet extends Error {
   }
 }
 
-/** Answers of Payweave that no repetition changes. */
-const refusals: ReadonlySet<Reason> = new Set<Reason>([
-  'MISSING_PARAMETER',
-  'INVALID_PARAMETER',
-  'CHARGE_NOT_FOUND',
-  'PAYMENT_NOT_FOUND',
-  'PAYMENT_NOT_PAYABLE',
-  'REVIEW_NOT_FOUND',
-  'TRANSFER_NOT_FOUND',
-  'TRANSACTION_NOT_FOUND',
-])
-
 export type WorkerOptions = {
   db: Database
   log: Logger
@@ -52,8 +40,6 @@ export type WorkerOptions = {
   handle: (work: Work) => Promise<void>
   /** Longer than `handle` takes, so that two workers rarely have the same work: 10 s by default. */
   leaseMs?: number
-  /** Maximum delay between two tries, 10 s by default. */
-  maxDelayMs?: number
 }
 
 /**
@@ -63,9 +49,10 @@ export type WorkerOptions = {
 export function startWorker(options: WorkerOptions): Loop {
   const { db, log, kind, leaseMs = defaultLeaseMs } = options
   const inFlight = new Set<Promise<void>>()
+  const sample = createLogSampler()
   const doWork = async (work: Work) => {
     try {
-      const isRecorded = await endWork(db, await tryOnce(options, work))
+      const isRecorded = await endWork(db, await tryOnce(options, work, sample))
       if (!isRecorded) log.warn({ kind }, 'work taken by another worker before it ended')
     } catch (error) {
       // Its lease runs out, and then it is claimed again.
@@ -102,9 +89,12 @@ export function startWorker(options: WorkerOptions): Loop {
   }
 }
 
-async function tryOnce(options: WorkerOptions, work: Work): Promise<WorkEnd> {
-  const { log, kind, handle, maxDelayMs = defaultMaxDelayMs } = options
-  const { position, attempts } = work
+async function tryOnce(
+  { log, kind, handle }: WorkerOptions,
+  work: Work,
+  sample: LogSampler,
+): Promise<WorkEnd> {
+  const { position, attempts, failingMs } = work
   const claim = { position, attempts }
   try {
     await handle(work)
@@ -114,16 +104,15 @@ async function tryOnce(options: WorkerOptions, work: Work): Promise<WorkEnd> {
       return { ...claim, outcome: 'again', reason: null, delayMs: error.delayMs }
     }
     const reason = error instanceof Failure ? error.reason : 'INTERNAL_ERROR'
-    if (error instanceof Refused || refusals.has(reason)) {
+    if (error instanceof Refused || isPermanent(reason, failingMs)) {
       log.error({ err: error, kind, reason, attempts }, 'work refused permanently')
       return { ...claim, outcome: 'dead', reason, delayMs: 0 }
     }
-    if (attempts === 1) log.warn({ err: error, kind, reason }, 'work not done yet')
-    return {
-      ...claim,
-      outcome: 'again',
-      reason,
-      delayMs: delayAfter(attempts, maxDelayMs, Math.random()),
-    }
+    const failures = work.failures + 1
+    const delayMs = delayAfter(failures, maxDelayOf(reason), Math.random())
+    sample(reason, (count) =>
+      log.warn({ err: error, kind, reason, attempts, delayMs, count }, 'work failed'),
+    )
+    return { ...claim, outcome: 'again', reason, delayMs }
   }
 }

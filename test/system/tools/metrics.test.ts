@@ -2,6 +2,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { createMetrics } from '#platform/telemetry/metrics.ts'
+import { webhookMetrics, workMetrics } from '../../../connectors/kit/metrics.ts'
 import { processNames } from '../../../deploy/local/process/parts.ts'
 import { adminPort } from '../../../deploy/local/settings.ts'
 import { sharedMesh } from '../harness.ts'
@@ -28,7 +30,19 @@ beforeAll(async () => {
     }
   }
   ofNode = [...found]
+  // No connector of the kit runs in a local system.
+  for (const { name, help, type } of await ofConnectors())
+    metrics.set(name, { type: String(type), help, parts: ['connector'] })
 })
+
+/** Metrics that connectors of the kit have beside those of the platform. */
+async function ofConnectors() {
+  const registry = createMetrics('connector')
+  const platform = new Set((await registry.getMetricsAsJSON()).map(({ name }) => name))
+  workMetrics(registry, async () => [], [])
+  webhookMetrics(registry)
+  return (await registry.getMetricsAsJSON()).filter(({ name }) => !platform.has(name))
+}
 
 const described = /^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)$/gm
 const intro = `# Metrics
@@ -74,7 +88,7 @@ function filesThatName(): string[] {
 }
 
 const area =
-  /\bpayweave_(?:http|rpc|db|key|access_cache|trace|outbox|inbox|ledger|delivery|payments|accounts|institution|quotes|billing|simulator)_\w+/g
+  /\bpayweave_(?:http|rpc|db|key|access_cache|trace|outbox|inbox|ledger|delivery|payments|accounts|institution|quotes|billing|simulator|connector)_\w+/g
 
 describe('metrics', () => {
   it('the page of metrics describes them as the processes expose them', async () => {
