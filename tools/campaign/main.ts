@@ -1,5 +1,6 @@
 // `npm run campaign`: breaks a system of its own under load, checks everything, and writes a report. docs/campaign.md says what it does.
 import { count, runCampaign } from './campaign.ts'
+import { carriedOut } from './check/finding.ts'
 import { runControls } from './controls/controls.ts'
 import { faults } from './faults/table.ts'
 import { type Options, readOptions, usage } from './options.ts'
@@ -37,12 +38,17 @@ async function campaignOn(system: System, options: Options): Promise<number> {
   const rows = options.rows.filter(({ needs }) => needs !== 'disks' || system.disks !== undefined)
   if (rows.length < Math.min(1, options.rows.length)) throw new Error('no fault is left to inject')
   const outcome = await runCampaign(system, { ...options, rows }, say)
-  say(`report: ${writeReport(options.report, outcome)}`)
-  for (const { rule, count: cases, examples } of outcome.findings)
-    process.stdout.write(`\n${cases} ${rule}\n${examples.map((one) => `  ${one}\n`).join('')}`)
   const { steps, records, findings } = outcome
+  // Its end removes them.
   if (findings.length > 0) say(`logs: ${keepLogs(options.report, system.mesh.dataDir)}`)
-  await system.close()
+  const closed = await carriedOut('the end of the system', async () => {
+    await system.close()
+    return []
+  })
+  findings.push(...closed)
+  say(`report: ${writeReport(options.report, outcome)}`)
+  for (const { rule, count: cases, examples } of findings)
+    process.stdout.write(`\n${cases} ${rule}\n${examples.map((one) => `  ${one}\n`).join('')}`)
   say(
     `seed ${options.seed}: ${count(steps)} faults in ${steps.length} steps, ${records.operations.length} operations, ` +
       `${records.pushes.length} pushes; ${findings.length === 0 ? 'nothing found' : `${findings.length} rules broken`}`,

@@ -22,7 +22,7 @@ export const usage = `npm run campaign -- [options]
   --faults a,b      rows of the table, or groups of them such as nats; none (all)
   --kinds a,b       kinds of operations (all)
   --rate n          operations that begin each second (4)
-  --slack n         multiplies the limits of recovery, for a machine that is busy with other work (1)
+  --slack n         multiplies the limits of recovery beside what is measured (1)
   --from-step n     leaves out the steps before this one (1)
   --patience n      seconds that the last operations and what they led to may take (240)
   --ends-at rule    ends at the first case against this rule
@@ -33,6 +33,7 @@ export const usage = `npm run campaign -- [options]
   --count n         so many of the defects (all)
   --control-seed n  which ones (a random one)
   --only words      those whose name has the words
+  --at-least n      so many of them however long they take (all)
   --within n        begins no more of them when they would not end within so many seconds`
 
 const maxSeed = 2 ** 31
@@ -64,6 +65,7 @@ export function readOptions(words: readonly string[]): Asked {
       count: { type: 'string', default: String(controls.length) },
       'control-seed': { type: 'string', default: randomSeed() },
       only: { type: 'string', default: '' },
+      'at-least': { type: 'string' },
       within: { type: 'string' },
     },
   })
@@ -88,6 +90,7 @@ export function readOptions(words: readonly string[]): Asked {
       count: whole('count', values.count),
       seed: whole('control-seed', values['control-seed']),
       only: values.only,
+      atLeast: values['at-least'] === undefined ? Infinity : whole('at-least', values['at-least']),
       withinS: values.within === undefined ? Infinity : above(0, 'within', values.within),
       slack: options.slack,
     },

@@ -2,7 +2,10 @@
 import type { Operation, Records, Try } from '../load/records.ts'
 import { type Finding, findingOf } from './finding.ts'
 
-/** From when on a step disturbed clients, and how long it may. Milliseconds since 1970. */
+/**
+ * From when on a step disturbed clients, and how long it may after its end; a limit of 0 s: it must not disturb them at all, also
+ * not while it lasts. Milliseconds since 1970.
+ */
 export type Window = { beganMs: number; overMs: number; limitS: number }
 
 /** Lost, or answered that it did not succeed for now. */
@@ -14,7 +17,8 @@ export function isBad({ status }: Try): boolean {
 function mayFail(one: Try, windows: readonly Window[]): boolean {
   // A request that was sent before a fault and still runs when it begins meets it too.
   return windows.some(
-    ({ beganMs, overMs, limitS }) => one.endMs >= beganMs && one.sentMs <= overMs + limitS * 1_000,
+    ({ beganMs, overMs, limitS }) =>
+      limitS > 0 && one.endMs >= beganMs && one.sentMs <= overMs + limitS * 1_000,
   )
 }
 
@@ -55,16 +59,4 @@ function wordsOf({ kind, id, broken, tries }: Operation): string {
     .slice(-4)
     .map(({ route, status, error }) => `${route} ${status} ${error ?? ''}`)
   return `${kind} ${id}: ${broken}; last: ${last.join(', ')}`
-}
-
-/** Seconds after the end of a step in which the last request was sent that failed; 0 when none was. */
-export function answersRecoveredS(
-  { operations }: Records,
-  { beganMs, overMs }: Window,
-  untilMs: number,
-): number {
-  const bad = operations
-    .flatMap(({ tries }) => tries)
-    .filter((one) => isBad(one) && one.endMs >= beganMs && one.sentMs < untilMs)
-  return Math.max(0, ...bad.map(({ sentMs }) => sentMs - overMs)) / 1_000
 }

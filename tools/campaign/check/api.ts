@@ -1,14 +1,24 @@
 // Reads back by the API everything that was answered: a repeat has the same answer, and each state is the promised one.
 import { isDeepStrictEqual } from 'node:util'
-import { type Answer, type Api, institutionName, type Json } from '../load/api.ts'
+import {
+  type Answer,
+  type Api,
+  type Call,
+  GaveUp,
+  institutionName,
+  type Json,
+} from '../load/api.ts'
 import { billCall, transferCall } from '../load/money.ts'
 import type { Operation, Records } from '../load/records.ts'
 import { type Finding, findingOf } from './finding.ts'
 
 const atOnce = 12
+/** For one answer, or all of one operation, on a system that works. */
+const answerWithinMs = 120_000
 
-/** The balances in minor units of the people whom transactions of the load change. */
+/** The balances in minor units of the people whom transactions of the load change. Rejects when they are not answered. */
 export async function readBalances(api: Api): Promise<Record<string, number>> {
+  api.giveUpAt(Date.now() + answerWithinMs)
   const noted: Operation = { kind: 'transfer', id: 'balances', begunMs: Date.now(), tries: [] }
   const people = ['+12025550100', '+12025550101', '+12025550105', '+12025550111']
   const entries = await Promise.all(
@@ -53,9 +63,14 @@ export async function readBack(
   const waiting = operations.filter(({ broken }) => broken === undefined)
   const work = async (): Promise<void> => {
     for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
+      for (const client of [api, stranger]) client.giveUpAt(Date.now() + answerWithinMs)
       // Apart from the operation's own requests, whose failures are judged by the faults beside them.
       const noted: Operation = { ...one, tries: [] }
-      const problem = await problemsOf(clients, noted).catch((error: unknown) => String(error))
+      const problem = await problemsOf(clients, noted).catch((error: unknown) => {
+        // A system that does not answer is found by the first operations; all of them would take hours.
+        if (error instanceof GaveUp) waiting.splice(0)
+        return String(error)
+      })
       if (problem !== undefined) wrong.push(`${one.kind} ${one.id}: ${problem}`)
       const bad = noted.tries.find(isBad)
       if (bad) wrong.push(`${one.kind} ${one.id}: ${JSON.stringify(bad)}`)
@@ -82,6 +97,7 @@ async function problemsOf(
     (await paymentProblem(api, operation)) ??
     (await strangerProblem(stranger, stranger.apiKey, operation)) ??
     (await strangerProblem(api, neighbour, operation)) ??
+    (await foreignProblem(stranger, operation)) ??
     (await billProblem(api, operation)) ??
     (await transferProblem(api, operation)) ??
     (await quoteProblem(api, operation))
@@ -130,6 +146,37 @@ async function strangerProblem(
   const query = { api_key: key, payment_details_id: resultId }
   const read = { method: 'GET', path: '/payments/status', query } as const
   return refusalProblem(await stranger.clear(operation, read), 'PAYMENT_NOT_FOUND')
+}
+
+/** Another project does not know its bill, its quote and its transactions. */
+async function foreignProblem(
+  stranger: Api,
+  { bill, quote, transfers = [], ...operation }: Operation,
+): Promise<string | undefined> {
+  const reads: { call: Call; code: string }[] = []
+  if (bill !== undefined) {
+    const query = { transaction_id: operation.resultId ?? '' }
+    const read = { method: 'GET', version: '2026-07-01', query } as const
+    for (const name of ['status', 'receipt'])
+      reads.push({
+        call: { ...read, path: `/bill_payments/${name}` },
+        code: 'BILL_PAYMENT_NOT_FOUND',
+      })
+  }
+  for (const { id } of transfers) {
+    const query = { transaction_id: id, institution_name: institutionName }
+    const call = { method: 'GET', path: '/institution/transaction', query } as const
+    reads.push({ call, code: 'TRANSACTION_NOT_FOUND' })
+  }
+  for (const { call, code } of reads) {
+    const problem = refusalProblem(await stranger.clear(operation, call), code)
+    if (problem !== undefined) return problem
+  }
+  if (quote === undefined) return undefined
+  const query = { quote_id: quote.id, institution_name: institutionName }
+  const answer = await stranger.clear(operation, { method: 'GET', path: '/quote', query })
+  // Errors of quotes have no error code.
+  return answer.status === 404 ? undefined : `another project reads its quote: ${answer.text}`
 }
 
 async function billProblem(api: Api, operation: Operation): Promise<string | undefined> {

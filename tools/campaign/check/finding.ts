@@ -22,3 +22,13 @@ export function findingOf(rule: string, cases: readonly unknown[]): Finding[] {
     .map((one) => (typeof one === 'string' ? one : JSON.stringify(one)).slice(0, 600))
   return [{ rule, count: cases.length, examples }]
 }
+
+/** Runs a part of a campaign. What it throws is a finding, so that the others still run. */
+export async function carriedOut(what: string, run: () => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await run()
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error)
+    return findingOf('parts of the campaign that could not be carried out', [`${what}: ${words}`])
+  }
+}

@@ -114,8 +114,18 @@ function completedMs(operation: Operation, received: Map<string, Push[]>): numbe
   return Math.max(operation.doneMs ?? 0, ...firsts.values())
 }
 
+/** Operations that were begun by a moment and are not answered yet, or not pushed. */
+export function unfinishedOf({ operations, pushes }: Records, begunByMs: number): Operation[] {
+  const begun = operations.filter(({ begunMs }) => begunMs <= begunByMs)
+  const late = new Set(lateOf({ operations: begun, pushes }).map(({ operation }) => operation))
+  return begun.filter((operation) => operation.doneMs === undefined || late.has(operation))
+}
+
 /** Seconds after the end of a step until everything that began before it ended was answered and pushed. */
-export function effectsRecoveredS(records: Records, { beganMs, overMs }: Window): number {
+export function effectsRecoveredS(
+  records: Records,
+  { beganMs, overMs }: Pick<Window, 'beganMs' | 'overMs'>,
+): number {
   const received = bySubject(records.pushes)
   const all = records.operations
     .filter((operation) => operation.begunMs <= overMs)
@@ -124,33 +134,31 @@ export function effectsRecoveredS(records: Records, { beganMs, overMs }: Window)
   return Math.max(0, ...all.map((endMs) => endMs - overMs)) / 1_000
 }
 
-/** Seconds in which nothing was broken between two moments. */
-export function undisturbedS(fromMs: number, toMs: number, windows: readonly Window[]): number {
-  let lostMs = 0
-  let coveredMs = fromMs
-  for (const { beganMs, overMs, limitS } of windows.toSorted((a, b) => a.beganMs - b.beganMs)) {
-    const from = Math.max(beganMs, coveredMs)
-    const to = Math.min(overMs + limitS * 1_000, toMs)
-    if (to <= from) continue
-    lostMs += to - from
-    coveredMs = to
-  }
-  return Math.max(0, toMs - fromMs - lostMs) / 1_000
+/** Milliseconds from the last time at which something was broken before a moment, or from the begin, to that moment. */
+export function undisturbedMs(begunMs: number, endMs: number, windows: readonly Window[]): number {
+  const before = windows.filter(({ beganMs }) => beganMs <= endMs)
+  return Math.max(0, endMs - Math.max(begunMs, ...before.map(({ overMs }) => overMs)))
 }
 
-/** Operations that took longer than this, times of faults aside. */
+export const lateRule = 'operations that took too long after the last fault'
+
+/**
+ * Operations whose last answer or push came later than `limitS` after the last fault before it, or after the operation's begin if
+ * that was later. `slackOf` gives what the limit of a time is multiplied by.
+ */
 export function checkEffects(
   records: Records,
   windows: readonly Window[],
   limitS: number,
+  slackOf: (fromMs: number, toMs: number) => number = () => 1,
 ): Finding[] {
   const received = bySubject(records.pushes)
-  const late = records.operations
-    .map((operation) => {
-      const endMs = completedMs(operation, received)
-      return { operation, tookS: undisturbedS(operation.begunMs, endMs, windows) }
-    })
-    .filter(({ tookS }) => tookS > limitS)
-    .map(({ operation: { kind, id }, tookS }) => `${kind} ${id}: ${tookS.toFixed(1)} s`)
-  return findingOf(`operations that took more than ${limitS} s beside all faults`, late)
+  const late = records.operations.flatMap((operation) => {
+    const endMs = completedMs(operation, received)
+    const tookMs = undisturbedMs(operation.begunMs, endMs, windows)
+    if (tookMs <= limitS * 1_000 || tookMs <= limitS * 1_000 * slackOf(endMs - tookMs, endMs))
+      return []
+    return [`${operation.kind} ${operation.id}: ${(tookMs / 1_000).toFixed(1)} s`]
+  })
+  return findingOf(lateRule, late)
 }

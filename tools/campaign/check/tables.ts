@@ -5,89 +5,9 @@ import { createLogger } from '#platform/telemetry/log.ts'
 import { checkLedger } from '../../../services/accounts/ledger/workers/check.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import type { Operation, Records } from '../load/records.ts'
+import { backEndRules } from './back-end.ts'
 import { type Finding, findingOf } from './finding.ts'
-
-/** What is under way, by what it is. */
-const open = `
-  select what, count(*)::integer as count from (
-    select 'event of payments' as what from payments.outbox where confirmed_at is null and parked_at is null
-    union all select 'event of accounts' from accounts.outbox where confirmed_at is null and parked_at is null
-    union all select 'event of institution' from institution.outbox where confirmed_at is null and parked_at is null
-    union all select 'event of billing' from billing.outbox where confirmed_at is null and parked_at is null
-    union all select 'payment' from payments.payment where state in ('Pending', 'Partially_paid')
-    union all select 'plan of a payer' from simulator.charge where act_at is not null
-    union all select 'report of the back end' from simulator.report where delivered_at is null and parked_at is null
-    union all select 'review' from simulator.review where decide_at is not null
-    union all select 'consent' from simulator.consent where state = 'asked'
-    union all select 'push' from delivery.delivery where state in ('pending', 'sending')
-    union all select 'transaction' from institution.transaction where state in ('claimed', 'pending')
-    union all select 'bill payment' from billing.bill_payment where state not in ('succeeded', 'failed') or settle_time is not null
-    union all select 'hold of a bill payment' from billing.abandoned_hold
-    union all select 'task of accounts' from accounts.backend_task where done_time is null
-    union all select 'task of payments' from payments.task where done_time is null
-    union all select 'hold' from accounts.hold where state = 'open'
-  ) as waiting group by what`
-
-/** Each finds rows that must not be. */
-const rules: { rule: string; text: string }[] = [
-  {
-    rule: 'settlements without their transfer in the ledger, or transfers of payments without settlement',
-    text: `select s.settlement_id, t.transfer_id from payments.settlement as s
-      full join accounts.transfer as t on t.project_id = s.project_id and t.transfer_id = s.settlement_id
-      where t.transfer_id is null or (s.settlement_id is null and t.method = 'payment')`,
-  },
-  {
-    rule: 'money that came twice',
-    text: `select payment_id from payments.settlement where kind = 'duplicate_receipt'`,
-  },
-  {
-    rule: 'payments with one id of the merchant',
-    text: `select merchant_id, transaction_id, count(*)::integer as count from payments.payment
-      group by merchant_id, transaction_id having count(*) > 1`,
-  },
-  {
-    rule: 'pushes that were given up',
-    text: `select delivery_id, kind, state, attempts from delivery.delivery where state not in ('pending', 'sending', 'delivered')`,
-  },
-  {
-    rule: 'events that were refused',
-    text: `select 'delivery' as consumer from delivery.poison union all select 'accounts' from accounts.poison
-      union all select 'outbox of payments' from payments.outbox where parked_at is not null
-      union all select 'outbox of accounts' from accounts.outbox where parked_at is not null`,
-  },
-  {
-    rule: 'bill payments whose biller, ledger and state differ',
-    text: `select b.transaction_id, b.state from billing.bill_payment as b
-      where (b.state = 'succeeded') <> exists (
-          select from simulator.execution as e where e.kind = 'bill' and e.subject_id = b.bill_payment_id)
-        or (select coalesce(sum(p.amount_minor), 0) from accounts.posting as p
-            where p.transfer_id = b.bill_payment_id and p.internal is null)
-          <> case when b.state = 'succeeded' then -b.amount_minor else 0 end`,
-  },
-  {
-    rule: 'payments that are over and leave money in held or suspense',
-    text: `select s.payment_id, p.internal, sum(p.amount_minor)::text as minor from payments.settlement as s
-      join accounts.posting as p on p.project_id = s.project_id and p.transfer_id = s.settlement_id
-      where p.internal in ('held', 'suspense') and not exists (
-        select from payments.payee as y where y.payment_id = s.payment_id and y.payout_state in ('scheduled', 'sent'))
-      group by s.payment_id, p.internal having sum(p.amount_minor) <> 0`,
-  },
-  {
-    rule: 'use of limits that is not the sum of the movements',
-    text: `select u.account_id, u.currency, u.span, u.used_minor, coalesce(sum(m.limit_minor), 0)::text as moved_minor
-      from accounts.limit_usage as u
-      left join accounts.movement as m on m.limit_account_id = u.account_id and m.limit_currency = u.currency
-        and m.state <> 'cancelled' and date_trunc(u.span::text, m.begin_time at time zone 'UTC')::date = u.span_start
-      group by u.account_id, u.currency, u.span, u.span_start, u.used_minor
-      having u.used_minor <> coalesce(sum(m.limit_minor), 0)`,
-  },
-  {
-    rule: 'transactions whose ledger and state differ',
-    text: `select i.transaction_id, i.state from institution.transaction as i
-      where (i.state = 'completed') <> exists (
-        select from accounts.transfer as t where t.transfer_id = i.movement_id)`,
-  },
-]
+import { open, rules } from './rules.ts'
 
 /** Waits until nothing is under way; returns what was when the time was over. */
 export async function settle(client: Client, withinMs: number): Promise<Finding[]> {
@@ -101,7 +21,7 @@ export async function settle(client: Client, withinMs: number): Promise<Finding[
 
 export async function checkTables(client: Client, records: Records): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const { rule, text } of rules)
+  for (const { rule, text } of [...rules, ...backEndRules])
     findings.push(...findingOf(rule, (await client.query(text)).rows))
   const { operations } = records
   return [

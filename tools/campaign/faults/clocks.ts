@@ -23,12 +23,13 @@ function fault({ name, what, minOffsetS, maxOffsetS }: Row): Fault {
       return {
         title: `clock of ${part} ${words} for ${heldS} s`,
         heldS,
+        holds: `clock of ${part}`,
         async inject({ mesh }: System) {
           // The processes of a campaign read it: ../system/moved-clock.mjs.
           const file = path.join(mesh.dataDir, `clock-${part}`)
           fs.writeFileSync(file, String(offsetS * 1_000))
           await sleep(heldS * 1_000)
-          fs.rmSync(file)
+          fs.rmSync(file, { force: true })
         },
       }
     },

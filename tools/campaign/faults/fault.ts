@@ -10,6 +10,8 @@ export type Drawn = {
   title: string
   /** How long it lasts, in seconds; 0 for one that is over at once. */
   heldS: number
+  /** What it holds while it lasts, such as one link: two faults of one step never hold the same. */
+  holds?: string
   /** Breaks the system; resolves when the fault is over. */
   inject(system: System): Promise<void>
 }
@@ -21,7 +23,7 @@ export type Fault = {
   what: string
   /** How often it is drawn beside others. */
   weight: number
-  /** Seconds after its end from which every request must be answered. */
+  /** Seconds after its end from which every request must be answered; 0: requests never notice it. */
   limitS: number
   /** Whether no other fault comes in the same step. */
   isAlone?: true

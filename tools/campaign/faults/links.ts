@@ -31,6 +31,7 @@ function fault({ name, what, mode, parts, words, weight = 2 }: Row): Fault {
       return {
         title: `${part} ${words} ${heldS} s`,
         heldS,
+        holds: `link to ${part}`,
         async inject({ links }: System) {
           links[part].set(mode)
           await sleep(heldS * 1_000)

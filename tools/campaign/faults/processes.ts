@@ -43,6 +43,7 @@ function drawFreeze(random: Random, minS: number, maxS: number) {
   return {
     title: `freeze ${part} ${heldS} s`,
     heldS,
+    holds: part,
     inject: (system: System) => freezeFor(system, part, heldS),
   }
 }

@@ -15,6 +15,7 @@ function drawn(
   return {
     title: `receiver ${index + 1} ${words} ${heldS} s`,
     heldS,
+    holds: `receiver ${index + 1}`,
     async inject(system: System) {
       const restore = await during(system, index)
       await sleep(heldS * 1_000)

@@ -15,6 +15,7 @@ const drawFreeze = (part: string, random: Random, minS: number, maxS: number) =>
   return {
     title: `freeze ${part} ${heldS} s`,
     heldS,
+    holds: part,
     inject: (system: System) => freezeFor(system, part, heldS),
   }
 }
@@ -40,6 +41,7 @@ function drawBehind(random: Random) {
   return {
     title: `freeze ${part} ${heldS} s, nats wiped meanwhile`,
     heldS,
+    holds: part,
     async inject(system: System) {
       const frozen = freezeFor(system, part, heldS)
       await sleep(heldS * 500)
@@ -72,6 +74,7 @@ function drawFull(random: Random, which: 'whole' | 'nats') {
   return {
     title: `${which === 'nats' ? 'disk of NATS' : 'disk of everything'} full ${heldS} s`,
     heldS,
+    holds: 'disks',
     async inject({ disks }: System) {
       const full = which === 'nats' ? [disks?.nats] : [disks?.nats, disks?.whole]
       for (const disk of full) disk?.fill()

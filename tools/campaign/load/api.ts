@@ -40,6 +40,9 @@ export type Api = {
   close(): Promise<void>
 }
 
+/** A client waited for a clear answer for as long as it may. */
+export class GaveUp extends Error {}
+
 export const institutionName = 'Demo Wallet'
 const againMs = 300
 /** Above the time limit of every route. */
@@ -68,7 +71,7 @@ export function openApi(
       const { status, text } = answer
       const runsYet = status === 202 || runs.has(one.error ?? '')
       if (status >= 200 && status < 500 && !again.has(status) && !runsYet) return answer
-      if (Date.now() > giveUpMs) throw new Error(`${one.route}: ${status} ${text.slice(0, 300)}`)
+      if (Date.now() > giveUpMs) throw new GaveUp(`${one.route}: ${status} ${text.slice(0, 300)}`)
       await sleep(againMs)
     }
   }

@@ -15,6 +15,8 @@ export type Load = {
   done(): number
   /** Operations that wait for their outcome. */
   underWay(): number
+  /** Begins one operation of each kind at once and returns them. Kinds, amounts and ids follow from the seed and the number. */
+  beginEach(number: number): Operation[]
   /** Begins no more operations, and resolves when the outcome of all is known, or was not within so many seconds. */
   stop(patienceS?: number): Promise<void>
 }
@@ -25,6 +27,8 @@ export type LoadOptions = {
   seed: number
   /** Kinds of operations, all if not given. */
   only?: readonly Kind[]
+  /** Where its operations are noted; records of its own if not given. */
+  records?: Records
 }
 
 /** How often each kind is in a round. */
@@ -58,12 +62,13 @@ const carryOut = { ...paymentOperations, ...moneyOperations, ...accountOperation
 /** Starts it. Kinds and amounts follow from the seed. */
 export function startLoad(api: Api, receivers: Receivers, options: LoadOptions): Load {
   const { ratePerS, seed, only = kinds } = options
+  const { records = { operations: [], pushes: receivers.pushes } } = options
   const bag = only.flatMap((kind) => Array.from({ length: weights[kind] }, () => kind))
-  const records: Records = { operations: [], pushes: receivers.pushes }
   const underWay = new Set<Promise<void>>()
   const stopping = new AbortController()
   const name = `k${Date.now().toString(36)}`
   let done = 0
+  api.giveUpAt(Infinity)
 
   const carry = async (operation: Operation, random: Random): Promise<void> => {
     const { urls } = random.pick(receivers.all)
@@ -76,14 +81,17 @@ export function startLoad(api: Api, receivers: Receivers, options: LoadOptions):
     operation.doneMs = Date.now()
     done += 1
   }
-  const begin = (count: number): void => {
-    // Each has its own, so that what it does depends on nothing that others wait for.
-    const random = seededRandom(seed + Math.imul(count + 1, spread))
-    const kind = random.pick(bag)
-    const operation: Operation = { kind, id: `${name}-${count}`, begunMs: Date.now(), tries: [] }
+  const beginOne = (kind: Kind, id: string, random: Random): Operation => {
+    const operation: Operation = { kind, id: `${name}-${id}`, begunMs: Date.now(), tries: [] }
     records.operations.push(operation)
     const work = carry(operation, random).finally(() => underWay.delete(work))
     underWay.add(work)
+    return operation
+  }
+  const begin = (count: number): void => {
+    // Each has its own, so that what it does depends on nothing that others wait for.
+    const random = seededRandom(seed + Math.imul(count + 1, spread))
+    beginOne(random.pick(bag), String(count), random)
   }
   const running = (async () => {
     const beganMs = performance.now()
@@ -97,12 +105,16 @@ export function startLoad(api: Api, receivers: Receivers, options: LoadOptions):
     records,
     done: () => done,
     underWay: () => underWay.size,
+    beginEach: (number) =>
+      only.map((kind, index) => {
+        const random = seededRandom(seed - Math.imul(number * kinds.length + index + 1, spread))
+        return beginOne(kind, `step${number}-${index}`, random)
+      }),
     async stop(patienceS = defaultPatienceS) {
       stopping.abort()
       await running
       api.giveUpAt(Date.now() + patienceS * 1_000)
       while (underWay.size > 0) await Promise.all(underWay)
-      api.giveUpAt(Infinity)
     },
   }
 }

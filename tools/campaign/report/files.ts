@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { count, type Outcome } from '../campaign.ts'
+import { recoveredS } from '../check/recovery.ts'
 import { escaped, page, table } from './html.ts'
 import { faultsOf, routesOf } from './summary.ts'
 import { timeLine } from './time-line.ts'
@@ -60,6 +61,7 @@ function jsonOf(outcome: Outcome): object {
     routes: routesOf(outcome),
     steps: steps.map(({ beganMs: from, overMs, ...step }) => ({
       ...step,
+      answers_s: recoveredS(step),
       began_s: (from - beganMs) / 1_000,
       over_s: (overMs - beganMs) / 1_000,
     })),
@@ -79,12 +81,12 @@ function pageOf(outcome: Outcome): string {
     `<h1>${escaped(title)}</h1>
 <p>${new Date(beganMs).toISOString()}, ${Math.round((endedMs - beganMs) / 1_000)} s, ${ratePerS} operations begun each second;
 ${count(steps)} faults in ${steps.length} steps, ${records.operations.length} operations, ${requests} requests, ${records.pushes.length} pushes.
-${escaped(machine())}${standstillsOf(outcome)}. Limits are multiplied by ${outcome.slack}. The schedule again: <code>npm run campaign -- --seed ${seed}</code></p>
+${escaped(machine())}${standstillsOf(outcome)}. Limits are multiplied by the slack of their step, ${seconds(outcome.slack)} over all: the time for which this process ran and waited for a processor, divided by the time for which it ran, times <code>--slack</code>. The schedule again: <code>npm run campaign -- --seed ${seed}</code></p>
 ${verdict}
 <h2>Time line</h2>
 <div class="wide">${timeLine(outcome)}</div>
 <h2>Recovery</h2>
-<p>Seconds after the end of a fault, of steps in which it was alone: until every request succeeds, and until all that began before it ended is answered and pushed.</p>
+<p>Seconds after the end of a fault, of steps in which it was alone: until each route that had failed answered well again, and, of steps after which it was waited for, until all that began before it ended is answered and pushed. The limit is the shortest one of its steps, slack included.</p>
 ${recoveryTable(outcome)}
 <h2>What clients saw</h2>
 <p>Times are those of answers, without requests that failed.</p>
@@ -147,6 +149,7 @@ function stepsTable({ steps, beganMs }: Outcome): string {
       'faults',
       'lasted s',
       'limit s',
+      'slack',
       'requests succeed after s',
       'all is done after s',
     ],
@@ -156,8 +159,9 @@ function stepsTable({ steps, beganMs }: Outcome): string {
       escaped(step.faults.map(({ title }) => title).join(' + ')),
       seconds((step.overMs - step.beganMs) / 1_000),
       whole(step.limitS),
-      seconds(step.answersS),
-      seconds(step.effectsS),
+      seconds(step.slack),
+      seconds(recoveredS(step)),
+      seconds(step.effectsS ?? Number.NaN),
     ]),
   )
 }

@@ -1,6 +1,7 @@
 // Sums up a campaign for its report: what clients saw, and how soon each kind of fault was over for them.
 import type { Outcome } from '../campaign.ts'
 import { isBad } from '../check/answers.ts'
+import { recoveredS } from '../check/recovery.ts'
 
 /** Answers of one route: how many, how fast, and what they were. */
 export type RouteRow = {
@@ -19,6 +20,7 @@ export type FaultRow = {
   /** How often it was injected, and how often alone. */
   injected: number
   alone: number
+  /** The shortest of its steps. */
   limitS: number
   answersMedianS: number
   answersMaxS: number
@@ -57,13 +59,13 @@ export function faultsOf({ steps }: Outcome): FaultRow[] {
   const single = steps.filter(({ faults }) => faults.length === 1)
   return [...new Set(injected)].toSorted().map((name) => {
     const alone = single.filter(({ faults }) => faults[0]?.name === name)
-    const answers = sorted(alone.map(({ answersS }) => answersS))
-    const effects = sorted(alone.map(({ effectsS }) => effectsS))
+    const answers = sorted(alone.map(recoveredS))
+    const effects = sorted(alone.flatMap(({ effectsS = [] }) => effectsS))
     return {
       name,
       injected: injected.filter((one) => one === name).length,
       alone: alone.length,
-      limitS: alone[0]?.limitS ?? Number.NaN,
+      limitS: sorted(alone.map(({ limitS }) => limitS))[0] ?? Number.NaN,
       answersMedianS: middle(answers),
       answersMaxS: answers.at(-1) ?? Number.NaN,
       effectsMedianS: middle(effects),

@@ -1,6 +1,7 @@
 // Draws the time line of a campaign as SVG: faults as bars, and below them answers, failures and pushes of each second.
 import type { Outcome } from '../campaign.ts'
 import { isBad } from '../check/answers.ts'
+import { recoveredS } from '../check/recovery.ts'
 import { escaped } from './html.ts'
 
 const secondPx = 3
@@ -21,8 +22,9 @@ export function timeLine({ beganMs, endedMs, steps, records }: Outcome): string 
     return counts
   }
   const rows = Math.max(1, ...steps.map(({ faults }) => faults.length))
-  const bars = steps.flatMap(({ number, faults, beganMs: from, overMs: to, answersS }) =>
+  const bars = steps.flatMap(({ number, faults, beganMs: from, overMs: to, recoveries }) =>
     faults.map(({ title }, row) => {
+      const answersS = recoveredS({ recoveries })
       const width = Math.max(secondPx, ((to - from) / 1_000) * secondPx)
       const rest = answersS * secondPx
       const y = row * rowPx + 2
