@@ -13,8 +13,11 @@ export type Tried = { finding: Finding; output: string }
 
 /** A copy of the project to plant defects in. */
 export type Copy = {
+  folder: string
   /** Runs the defect's test on the copy with the defect in place. */
   tryDefect(defect: Defect): Promise<Tried>
+  /** Runs a defect's test on the copy without the defect: it must not find anything. */
+  tryWithout(defect: Pick<Defect, 'foundBy'>): Promise<Tried>
   /** Runs what is given on the folder of the copy with the defect in place. */
   runWith<T>(defect: Planted, run: (folder: string) => Promise<T>): Promise<T>
   remove(): void
@@ -43,7 +46,9 @@ export function copyProject(): Copy {
     }
   }
   return {
+    folder,
     runWith,
+    tryWithout: ({ foundBy }) => runTest(folder, foundBy),
     tryDefect: (defect) => runWith(defect, (place) => runTest(place, defect.foundBy)),
     remove: () => rmSync(folder, { recursive: true, maxRetries: 5 }),
   }

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { choose, copyProject, type Finding } from '../../../test/defects/plant.ts'
+import { choose, copyProject } from '../../../test/defects/plant.ts'
 import { type Control, controls } from './table.ts'
 
 /** Which of the table. */
@@ -10,21 +10,27 @@ export type Controls = {
   count: number
   seed: number
   only: string
+  /** So many are run however long they take. */
+  atLeast: number
   /** Begins no more when the next one may end later than this many seconds after the start. */
   withinS: number
   slack: number
 }
 
-/** What became of one: the rules that were broken, or what was printed when it did not run. */
-type Tried = { finding: Finding; output: string; faults: number }
+type Campaign = Omit<Control, 'defect' | 'rule'>
+/** What became of one: the rules that were broken, with an example, or what was printed when it did not run. */
+type Tried = { broken: ReadonlyMap<string, string> | undefined; output: string; faults: number }
 
 /** Longer than any campaign of the table, on a machine that is busy with other work. */
 const withinMs = 900_000
 const defaults = { faults: 'none', minutes: 0.06, ratePerS: 8, patienceS: 30, seed: 1 }
 
-/** Runs them one after the other; returns how many were missed or did not run. */
+/**
+ * Runs them one after the other, on the copy without a defect first: a rule that is broken there finds nothing. Returns how many
+ * were missed or did not run.
+ */
 export async function runControls(
-  { count, seed, only, withinS, slack }: Controls,
+  { count, seed, only, atLeast, withinS, slack }: Controls,
   say: (line: string) => void,
 ): Promise<number> {
   const wanted = choose(
@@ -34,39 +40,70 @@ export async function runControls(
   )
   say(`${wanted.length} controls; the same again: --control-seed ${seed}`)
   const beganMs = performance.now()
+  const nowS = () => (performance.now() - beganMs) / 1_000
   const copy = copyProject()
-  let [longestS, tried, faults, missed] = [0, 0, 0, 0]
+  let [longestS, tried, missed] = [0, 0, 0]
   try {
-    for (const control of wanted) {
-      const startedS = (performance.now() - beganMs) / 1_000
-      if (startedS + longestS > withinS) break
-      const { name, file } = control.defect
-      const result = await copy.runWith(control.defect, (folder) =>
-        campaignOn(folder, control, slack),
+    const without = await campaignOn(copy.folder, baselineOf(wanted), slack)
+    let { faults } = without
+    if (without.broken?.size !== 0) say(`without a defect: ${wordsOf(without)}`)
+    if (without.broken === undefined) return wanted.length
+    for (const { defect, rule, ...campaign } of wanted) {
+      const startedS = nowS()
+      if (tried >= atLeast && startedS + longestS > withinS) break
+      const result = await copy.runWith(defect, (folder) =>
+        campaignOn(folder, { ...campaign }, slack, rule),
       )
-      const tookS = (performance.now() - beganMs) / 1_000 - startedS
-      say(`${result.finding}: ${name} (${file}, ${tookS.toFixed(0)} s)`)
-      say(`  ${result.output}`)
-      longestS = Math.max(longestS, tookS)
+      const example = result.broken?.get(rule)
+      const isFound = example !== undefined && !without.broken.has(rule)
+      const verdict = isFound ? 'found' : result.broken === undefined ? 'not run' : 'missed'
+      longestS = Math.max(longestS, nowS() - startedS)
+      say(`${verdict}: ${defect.name} (${defect.file}, ${(nowS() - startedS).toFixed(0)} s)`)
+      say(isFound ? `  ${rule}: ${example}` : `  wanted: ${rule}; found: ${wordsOf(result)}`)
       tried += 1
       faults += result.faults
-      if (result.finding !== 'found') missed += 1
+      if (!isFound) missed += 1
     }
+    say(`${tried - missed} of ${tried} defects found, ${faults} faults injected`)
   } finally {
     copy.remove()
   }
-  say(`${tried - missed} of ${tried} defects found, ${faults} faults injected`)
   return missed
 }
 
-/** Runs the campaign that the table gives. Only its own rule finds the defect. */
-function campaignOn(folder: string, control: Control, slack: number): Promise<Tried> {
+function wordsOf({ broken, output }: Tried): string {
+  return broken === undefined ? output : [...broken.keys()].join('; ')
+}
+
+/** The operations and faults of all controls in one campaign. */
+function baselineOf(wanted: readonly Control[]): Campaign {
+  const kinds = [...new Set(wanted.flatMap((control) => control.kinds))]
+  const faults = [...new Set(wanted.flatMap((control) => control.faults?.split(',') ?? []))]
+  return { kinds, ...(faults.length > 0 && { faults: faults.join() }) }
+}
+
+/** Runs a campaign in a folder of the project; it ends as soon as the given rule is broken. */
+function campaignOn(
+  folder: string,
+  campaign: Campaign,
+  slack: number,
+  endsAt?: string,
+): Promise<Tried> {
   const report = path.join(folder, '.payweave', 'campaign')
   fs.rmSync(report, { recursive: true, force: true })
-  const { kinds, rule } = control
-  const { faults, minutes, ratePerS, patienceS, seed } = { ...defaults, ...control }
-  const options = { minutes, seed, faults, slack, report, rate: ratePerS, patience: patienceS }
-  const words = Object.entries({ ...options, kinds: kinds.join(), 'ends-at': rule })
+  const { kinds, slack: own = 1, ...more } = campaign
+  const { faults, minutes, ratePerS, patienceS, seed } = { ...defaults, ...more }
+  const words = Object.entries({
+    minutes,
+    seed,
+    faults,
+    slack: slack * own,
+    report,
+    rate: ratePerS,
+    patience: patienceS,
+    kinds: kinds.join(),
+    ...(endsAt !== undefined && { 'ends-at': endsAt }),
+  })
   const args = ['tools/campaign/main.ts', ...words.flatMap(([name, is]) => [`--${name}`, `${is}`])]
   const { PATH, HOME } = process.env
   // The second system is started from what the first one has compiled.
@@ -81,23 +118,17 @@ function campaignOn(folder: string, control: Control, slack: number): Promise<Tr
         const file = path.join(report, 'campaign.json')
         if (!fs.existsSync(file)) {
           const output = `${stdout}\n${stderr}`.slice(-3_000)
-          resolve({ finding: 'not run', output, faults: 0 })
+          resolve({ broken: undefined, output, faults: 0 })
           return
         }
         const outcome = JSON.parse(fs.readFileSync(file, 'utf8')) as {
           faults: number
           findings: { rule: string; examples: string[] }[]
         }
-        const found = outcome.findings.find((one) => one.rule === rule)
-        const broken = outcome.findings.map((one) => one.rule).join('; ')
-        resolve({
-          finding: found === undefined ? 'missed' : 'found',
-          output:
-            found === undefined
-              ? `wanted: ${rule}; found: ${broken}`
-              : `${rule}: ${found.examples[0]}`,
-          faults: outcome.faults,
-        })
+        const found = outcome.findings.map(
+          ({ rule, examples }) => [rule, examples[0] ?? ''] as const,
+        )
+        resolve({ broken: new Map(found), output: stdout, faults: outcome.faults })
       },
     )
   })

@@ -19,6 +19,39 @@ export const ofCampaign: readonly Planted[] = [
     replace: 'draft.payment.callbackSequence = 1',
   },
   {
+    name: 'a later callback has the earlier number',
+    file: `${payments}/domain/transition.ts`,
+    find: 'draft.payment.callbackSequence += 1',
+    replace: "draft.payment.callbackSequence += draft.payment.state === 'paid' ? 2 : -1",
+  },
+  {
+    name: 'a service that is away is answered as a bad gateway',
+    file: 'core/errors/errors.ts',
+    find: `  SERVICE_UNAVAILABLE: {
+    http: 503,`,
+    replace: `  SERVICE_UNAVAILABLE: {
+    http: 502,`,
+  },
+  {
+    name: 'a push is given up after its first failure',
+    file: `${delivery}/domain/delivery.ts`,
+    find: "if (baseS === undefined) return { state: 'exhausted' }",
+    replace: "if (baseS === undefined || terms.failures === 0) return { state: 'exhausted' }",
+  },
+  {
+    name: 'the event of a callback is refused by its consumer',
+    file: `${delivery}/operations/event-intake.ts`,
+    find: 'if (payment === undefined || event.occurredTime === undefined) {',
+    replace:
+      'if (payment === undefined || event.occurredTime === undefined || callbackSequence > 0) {',
+  },
+  {
+    name: 'a process that ended is not started again',
+    file: 'deploy/local/process/supervise.ts',
+    find: 'await sleep(delayMs, undefined, { signal: stopping.signal })',
+    replace: 'await sleep(3_600_000, undefined, { signal: stopping.signal })',
+  },
+  {
     name: 'the row of a settlement is lost',
     file: `${payments}/store/transition-store.ts`,
     find: 'each(({ settlements }) => settlements),',

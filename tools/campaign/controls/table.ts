@@ -16,6 +16,8 @@ export type Control = {
   ratePerS?: number
   patienceS?: number
   seed?: number
+  /** Multiplies the limits of recovery, for a defect that is found by one; 1 if not given. */
+  slack?: number
 }
 
 const outcome = 'operations whose outcome is against the contract'
@@ -34,6 +36,11 @@ const settlements =
 const left = 'payments that are over and leave money in held or suspense'
 const limits = 'use of limits that is not the sum of the movements'
 const unfinished = 'work that did not end'
+const serverError = 'answers with 500 or another status that means a defect'
+const givenUp = 'pushes that were given up'
+const refusedEvents = 'events that were refused'
+const refunds = 'refunds that the back end and our records do not both have'
+const notAgain = 'kinds of operations that did not work again after a step'
 
 /** The defect of that name. Throws an Error when there is none. */
 function named(name: string): Planted {
@@ -47,6 +54,7 @@ type Row = [name: string, rule: string, kinds: readonly Kind[], more?: Partial<C
 const rows: Row[] = [
   ['callbacks skip a number', pushes, ['cancelled']],
   ['each callback has the number of the first', pushes, ['refunded']],
+  ['a later callback has the earlier number', pushes, ['refunded']],
   ['an event is taken in without its pushes', pushes, ['cancelled']],
   ['the second notify of an event is dropped', pushes, ['paid']],
   ['the row of an event is lost', pushes, ['cancelled'], { faults: 'nats-freeze', seed: 3 }],
@@ -70,6 +78,25 @@ const rows: Row[] = [
     ['cancelled'],
     { faults: 'receiver-fails', seed: 13 },
   ],
+  [
+    'a push is given up after its first failure',
+    givenUp,
+    ['cancelled'],
+    { faults: 'receiver-fails', seed: 13 },
+  ],
+  ['the event of a callback is refused by its consumer', refusedEvents, ['cancelled']],
+  [
+    'a service that is away is answered as a bad gateway',
+    serverError,
+    ['cancelled', 'bill', 'quote', 'transfer', 'account'],
+    { faults: 'link-cut' },
+  ],
+  [
+    'a process that ended is not started again',
+    notAgain,
+    ['cancelled'],
+    { faults: 'kill-all-services', slack: 0.2, patienceS: 1 },
+  ],
   ['an answer leaves out its request id', undocumented, ['cancelled']],
   ['a payment is not in the list before its end', outcome, ['by hand', 'paid']],
   ['a used transaction id takes another body', readBack, ['cancelled']],
@@ -84,6 +111,7 @@ const rows: Row[] = [
   ],
   ['a refund leaves out all payers but the first', money, ['refunded']],
   ['money that comes late is kept', money, ['late money']],
+  ['each call of a refund has an id of its own', refunds, ['refunded']],
   ['the row of a settlement is lost', settlements, ['paid']],
   ['a payout is posted from the wrong account', left, ['paid']],
   [
