@@ -24,15 +24,20 @@ export const jobs = [
   'sandbox/contract',
   'production/expand',
   'production/contract',
+  'production/restore-check',
 ] as const
 /** Production with what an operator may add to it. */
 export const optional = '../../../test/deploy/optional' as const
+/** Production whose database is restored from its backups. */
+export const restored = '../../../test/deploy/restored' as const
 export type Overlay = (typeof overlays)[number]
 
 const rendered = new Map<string, Manifest[]>()
 
 /** The objects of an overlay, in the order in which they would be applied. */
-export function render(overlay: Overlay | (typeof jobs)[number] | typeof optional): Manifest[] {
+export function render(
+  overlay: Overlay | (typeof jobs)[number] | typeof optional | typeof restored,
+): Manifest[] {
   return renderFolder(path.join(manifestsRoot, 'overlays', overlay))
 }
 

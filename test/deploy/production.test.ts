@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { manifestsRoot, ofKind, optional, render } from './kustomize.ts'
+import { manifestsRoot, ofKind, optional, render, restored } from './kustomize.ts'
 
 const production = render('production')
 
@@ -51,4 +51,34 @@ it('another process for pushes starts when one has half of what it can have in f
   )
   const [, inFlight] = scaler?.spec.metrics ?? []
   expect(inFlight.pods.target.averageValue).toBe(String(most / 2))
+})
+
+it('a restored database comes from the backups of the lost one and archives under a name of its own', () => {
+  const [cluster] = ofKind(render(restored), 'Cluster')
+  const { bootstrap, externalClusters, plugins } = cluster?.spec ?? {}
+  expect(bootstrap.initdb).toBeUndefined()
+  expect(bootstrap.recovery.source).toBe(externalClusters[0].name)
+  const [lost] = ofKind(production, 'Cluster')
+  const [archived] = lost?.spec.plugins ?? []
+  expect(externalClusters[0].plugin).toEqual({
+    name: archived.name,
+    parameters: archived.parameters,
+  })
+  const [archives] = plugins
+  expect(archives).toMatchObject({ name: archived.name, isWALArchiver: true })
+  expect(archives.parameters.barmanObjectName).toBe(archived.parameters.barmanObjectName)
+  expect(archives.parameters.serverName).not.toBe(archived.parameters.serverName)
+  // Services find it, and its owner is known to it, as before.
+  const { database, owner, secret } = lost?.spec.bootstrap.initdb ?? {}
+  expect(bootstrap.recovery).toEqual({ source: 'backups', database, owner, secret })
+  const same = ['instances', 'imageName', 'postgresql', 'managed', 'storage', 'walStorage']
+  for (const field of same) expect(cluster?.spec[field], field).toEqual(lost?.spec[field])
+})
+
+it('the restored ledger is checked by a job with the rights of the migrations', () => {
+  const [job] = ofKind(render('production/restore-check'), 'Job')
+  const [container] = job?.spec.template.spec.containers ?? []
+  expect(container.args).toEqual(['clients/cli/payweave.mjs', 'restore', 'check'])
+  expect(job?.spec).toMatchObject({ backoffLimit: 0 })
+  expect(job?.spec.ttlSecondsAfterFinished).toBeUndefined()
 })

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
+import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { randomId } from '#core/identity/id.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
@@ -10,6 +11,7 @@ import { issueCertificate, openAuthority } from '../../deploy/local/certificates
 import { newCustomer } from '../ledger/harness.ts'
 import { runHere } from '../support/command-line.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { type Manifest, manifestsRoot, ofKind, render } from './kustomize.ts'
 
@@ -21,6 +23,11 @@ let api: https.Server
 /** What the API was asked, in order, and the cluster that exists there. */
 const asked: string[] = []
 let existing: object | undefined
+/** What the drill last created. */
+let created = ''
+const manifests = render('production')
+/** The database of production, which exists there always. */
+const [live] = ofKind(manifests, 'Cluster')
 
 /** Stands for the API server of a cluster, whose operator restores a database at once. */
 async function startApi(): Promise<number> {
@@ -29,13 +36,15 @@ async function startApi(): Promise<number> {
   const read = (name: string) => fs.readFileSync(path.join(folder, name))
   api = https.createServer({ key: read('tls.key'), cert: read('tls.crt') }, (request, response) => {
     const { method = '', url = '', headers } = request
+    const isLive = url.endsWith('/postgres')
     asked.push(`${method} ${url.replace(clustersPath, '')}`)
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const status = headers.authorization === 'Bearer of-the-job' ? answer(method, chunks) : 401
+      const isAllowed = headers.authorization === 'Bearer of-the-job'
+      const status = isAllowed ? answer(isLive ? 'READ' : method, chunks) : 401
       response.writeHead(status, { 'content-type': 'application/json' })
-      response.end(JSON.stringify(existing ?? {}))
+      response.end(JSON.stringify(isLive ? live : (existing ?? {})))
     })
   })
   await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve))
@@ -44,11 +53,12 @@ async function startApi(): Promise<number> {
 
 function answer(method: string, chunks: Buffer[]): number {
   if (method === 'POST') {
-    const wanted = JSON.parse(Buffer.concat(chunks).toString()) as object
+    created = Buffer.concat(chunks).toString()
+    const wanted = JSON.parse(created) as object
     existing = { ...wanted, status: { conditions: [{ type: 'Ready', status: 'True' }] } }
     return 201
   }
-  if (existing === undefined) return 404
+  if (method !== 'READ' && existing === undefined) return 404
   if (method === 'DELETE') existing = undefined
   return 200
 }
@@ -88,12 +98,19 @@ it('restore check counts the transfers of a sound ledger and says how new it is'
   expect(code).toBe(0)
 })
 
+it('restore check fails when the newest transfer is older than it may be', async () => {
+  const { code, err } = await run('check', '--newest-within', '0s')
+  expect([code, err]).toEqual([1, expect.stringContaining('is older than 0s')])
+  expect(await run('check', '--newest-within', '48h')).toMatchObject({ code: 0 })
+})
+
 it('restore drill removes an old database, restores a new one, checks it and removes it', async () => {
   existing = { metadata: { name: 'postgres-drill' } }
-  const { code, out, err } = await run('drill', '--cluster', cluster)
+  const { code, out, err } = await run('drill', '--cluster', cluster, '--newest-within', '48h')
   expect([code, err]).toEqual([0, ''])
   expect(out).toContain('found 0')
   expect(asked).toEqual([
+    'GET /postgres',
     'DELETE /postgres-drill',
     'GET /postgres-drill',
     'POST ',
@@ -101,6 +118,30 @@ it('restore drill removes an old database, restores a new one, checks it and rem
     'DELETE /postgres-drill',
     'GET /postgres-drill',
   ])
+  const { spec } = JSON.parse(created) as Manifest
+  const archived = live?.spec.plugins[0]
+  expect(spec).toMatchObject({
+    instances: 1,
+    imageName: live?.spec.imageName,
+    storage: live?.spec.storage,
+    walStorage: live?.spec.walStorage,
+    // A server that replays a log with fewer connections than the one that wrote it stops.
+    postgresql: {
+      parameters: { max_connections: live?.spec.postgresql.parameters.max_connections },
+    },
+    externalClusters: [
+      {
+        name: spec.bootstrap.recovery.source,
+        plugin: {
+          name: archived.name,
+          parameters: { serverName: 'postgres', ...archived.parameters },
+        },
+      },
+    ],
+  })
+  expect(Object.keys(spec.postgresql.parameters)).toEqual(['max_connections'])
+  // It has no archive of its own: that would go where production's is.
+  expect(spec.plugins).toBeUndefined()
 })
 
 it('restore drill fails and removes the database when a rule of the ledger is broken', async () => {
@@ -116,23 +157,43 @@ it('restore drill fails and removes the database when a rule of the ledger is br
   expect(existing).toBeUndefined()
 })
 
-it('the database of the drill is one of the release of production, restored from its backups', () => {
-  const wanted = JSON.parse(fs.readFileSync(cluster, 'utf8'))
-  const manifests = render('production')
-  const [production] = ofKind(manifests, 'Cluster')
-  const [store] = ofKind(manifests, 'ObjectStore')
-  expect(wanted.spec.imageName).toBe(production?.spec.imageName)
-  expect(wanted.spec.storage).toEqual(production?.spec.storage)
-  expect(wanted.spec.walStorage).toEqual(production?.spec.walStorage)
-  // A server that replays a log with fewer connections than the one that wrote it stops.
-  const connections = ({ spec }: Manifest) => spec.postgresql.parameters.max_connections
-  expect(connections(wanted)).toBe(production && connections(production))
-  const [source] = wanted.spec.externalClusters
-  expect(source.plugin.parameters).toEqual({
-    barmanObjectName: store?.metadata.name,
-    serverName: production?.metadata.name,
+it('restore drill removes the database when it is stopped while the ledger is checked', async () => {
+  const holder = new Client({ connectionString: database.url })
+  await holder.connect()
+  await holder.query('begin; lock table accounts.transfer in access exclusive mode')
+  const ended = run('drill', '--cluster', cluster)
+  await eventually(async () => {
+    const { rows } = await holder.query(
+      'select from pg_locks join pg_database on oid = database where datname = current_database() and not granted',
+    )
+    return rows.length > 0
   })
+  process.listeners('SIGTERM').at(-1)?.('SIGTERM')
+  expect(await ended).toMatchObject({ code: 1, err: expect.stringContaining('was stopped') })
+  expect(existing).toBeUndefined()
+  await holder.end()
+})
+
+it('the job of the drill leaves its command the time for two attempts and their removals', () => {
+  const source = fs.readFileSync('clients/cli/restore/command.ts', 'utf8')
+  const secondsOf = (name: string) =>
+    Number(new RegExp(`${name} = ([\\d_]+)`).exec(source)?.[1]?.replaceAll('_', '')) / 1_000
+  const attemptS = secondsOf('drillWithinMs') + secondsOf('removeWithinMs')
+  const [job] = ofKind(manifests, 'CronJob')
+  const { backoffLimit, activeDeadlineSeconds } = job?.spec.jobTemplate.spec ?? {}
+  expect(attemptS).toBeGreaterThan(3_600)
+  expect(activeDeadlineSeconds).toBeGreaterThan((backoffLimit + 1) * attemptS)
+})
+
+it('the job of the drill may read the database of production, and remove that of the drill alone', () => {
   const role = ofKind(manifests, 'Role').find(({ metadata }) => metadata.name === 'restore-drill')
-  const named = role?.['rules'].flatMap((rule: { resourceNames?: string[] }) => rule.resourceNames)
-  expect(named).toEqual([undefined, wanted.metadata.name])
+  const allowed = role?.['rules'].map(
+    ({ resourceNames, verbs }: { resourceNames?: string[]; verbs: string[] }) =>
+      [resourceNames?.join(), verbs.join()] as const,
+  )
+  expect(allowed).toEqual([
+    [undefined, 'create'],
+    ['postgres-drill', 'get,delete'],
+    [live?.metadata.name, 'get'],
+  ])
 })

@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { jobs, type Manifest, optional, overlays, render } from './kustomize.ts'
+import { jobs, type Manifest, optional, overlays, render, restored } from './kustomize.ts'
 
 const root = path.join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
@@ -83,7 +83,7 @@ function withKnownType(manifest: Manifest): Manifest {
   return { ...manifest, apiVersion: 'postgresql.cnpg.io/v1', kind: 'Cluster', spec }
 }
 
-const everything = [...overlays, ...jobs, optional].flatMap((overlay) =>
+const everything = [...overlays, ...jobs, optional, restored].flatMap((overlay) =>
   render(overlay).map(withKnownType),
 )
 

@@ -3,15 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, request } from 'undici'
-
-/** A Cluster of postgresql.cnpg.io/v1; what is in its `spec` is for the operator of PostgreSQL alone. */
-export type DatabaseCluster = {
-  apiVersion: string
-  kind: string
-  metadata: { name: string }
-  spec: unknown
-  status?: { conditions?: { type: string; status: string }[] }
-}
+import type { DatabaseCluster } from './drill-cluster.ts'
 
 const mountedAt = '/var/run/secrets/kubernetes.io/serviceaccount'
 const lookAgainMs = 2_000
@@ -53,6 +45,9 @@ export function clusterApi(env: NodeJS.ProcessEnv) {
   }
 
   return {
+    /** The cluster with this name, if there is one. */
+    find,
+
     /** Creates a cluster, whose name must be free. */
     async create(cluster: DatabaseCluster): Promise<void> {
       const answer = await call('POST', '', cluster)

@@ -1,11 +1,19 @@
 // The commands on a restored database: they prove that a backup can be used, before anybody needs it.
 import fs from 'node:fs'
+import { durationMs } from '../clock.ts'
 import type { Command, CommandContext } from '../command.ts'
 import { UsageError } from '../usage-error.ts'
-import { clusterApi, type DatabaseCluster } from './cluster-api.ts'
+import { clusterApi } from './cluster-api.ts'
+import { type DatabaseCluster, drillCluster, sourceOf } from './drill-cluster.ts'
 
-const readyWithinMs = 2 * 3_600_000
+/** For the restore and the check; two attempts and their removals fit into the deadline of the Kubernetes job. */
+const drillWithinMs = 9_000_000
+const removeWithinMs = 600_000
 const checkWithinMs = 1_800_000
+
+const newestOption = {
+  'newest-within': 'age that the newest transfer may have, such as 48h (any)',
+}
 
 /** The commands of `restore`. The database is that of DATABASE_URL, entered as its owner. */
 export const restoreCommands: Command[] = [
@@ -14,7 +22,7 @@ export const restoreCommands: Command[] = [
     operands: '',
     summary:
       'Checks the ledger in a restored database, without any service; exits with 1 on a violation.',
-    options: {},
+    options: newestOption,
     run: check,
   },
   {
@@ -22,13 +30,15 @@ export const restoreCommands: Command[] = [
     operands: '',
     summary:
       'Restores the last backup to a database of its own on Kubernetes, and checks the ledger there.',
-    options: { cluster: 'file with the Cluster to create (JSON)' },
+    options: { cluster: 'file with the Cluster to create (JSON)', ...newestOption },
     run: drill,
   },
 ]
 
 async function check(context: CommandContext): Promise<void> {
-  const { json, print } = context
+  const { json, print, options } = context
+  const newestWithin = options['newest-within']
+  const newestWithinMs = newestWithin === undefined ? undefined : Number(durationMs(newestWithin))
   const { findings, transfers, newestTime } = await checkRestored(context)
   if (json) print(JSON.stringify({ findings, transfers: Number(transfers), newestTime }))
   else {
@@ -37,7 +47,10 @@ async function check(context: CommandContext): Promise<void> {
     print(`checked ${transfers} transfers  newest ${newest}  found ${findings.length}`)
   }
   if (findings.length > 0) throw new Error('the restored ledger breaks its rules')
-  if (transfers === 0n) throw new Error('the restored ledger is empty')
+  if (newestTime === null) throw new Error('the restored ledger is empty')
+  if (newestWithinMs !== undefined && Date.now() - newestTime.getTime() > newestWithinMs) {
+    throw new Error(`the newest restored transfer is older than ${newestWithin}`)
+  }
 }
 
 /** Imports the modules on demand, so that all other commands start without them. */
@@ -86,14 +99,30 @@ async function drill(context: CommandContext): Promise<void> {
   const wanted = JSON.parse(fs.readFileSync(file, 'utf8')) as DatabaseCluster
   const api = clusterApi(env)
   const { name } = wanted.metadata
+  const live = await api.find(sourceOf(wanted))
+  if (live === undefined) throw new Error(`there is no cluster ${sourceOf(wanted)}`)
+  const ended = AbortSignal.any([stopping, AbortSignal.timeout(drillWithinMs)])
   // What an interrupted drill may have left has the files of an older backup.
-  await api.remove(name, stopping)
-  await api.create(wanted)
+  await api.remove(name, ended)
+  await api.create(drillCluster(wanted, live))
   print(json ? JSON.stringify({ restoring_to: name }) : `restoring to ${name}`)
   try {
-    await api.ready(name, AbortSignal.any([stopping, AbortSignal.timeout(readyWithinMs)]))
-    await check(context)
+    await api.ready(name, ended)
+    await unless(ended, check(context))
   } finally {
-    await api.remove(name, AbortSignal.timeout(readyWithinMs))
+    await api.remove(name, AbortSignal.timeout(removeWithinMs))
+  }
+}
+
+/** What `work` settles with, unless the signal aborts before: a statement of the check does not end by itself then. */
+async function unless<T>(ended: AbortSignal, work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const abort = () => late.reject(new Error('the drill was stopped, or took too long'))
+  if (ended.aborted) abort()
+  ended.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    ended.removeEventListener('abort', abort)
   }
 }

@@ -3,7 +3,15 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { type Manifest, manifestsRoot, optional, render, renderFolder } from '../kustomize.ts'
+import {
+  type Manifest,
+  manifestsRoot,
+  ofKind,
+  optional,
+  render,
+  renderFolder,
+  restored,
+} from '../kustomize.ts'
 import { programOrSkip } from '../program.ts'
 import { chartRoot, chartTemplates, committedTemplates, identity, withoutHash } from './chart.ts'
 import { complaints, defaults, merged, release, renderChart } from './render-chart.ts'
@@ -223,13 +231,29 @@ describe('the Helm chart', () => {
     expect(chart({ postgres: off })).toEqual(
       comparable(without('cnpg', 'cnpg-backup', 'restore-drill')),
     )
-    expect(chart({ monitoring: off })).toEqual(comparable(
-      without('monitoring', 'certificate-alerts'),
-    ))
+    expect(chart({ monitoring: off })).toEqual(
+      comparable(without('monitoring', 'certificate-alerts')),
+    )
     const all = ['rpcClients', 'inFlight', 'traces', 'gatewayApi', 'externalSecrets', 'toolbox']
     expect(chart(Object.fromEntries(all.map((name) => [name, on])))).toEqual(
       comparable(render(optional)),
     )
+  })
+
+  it('the Helm chart restores the database as the component of kustomize does', async (context) => {
+    const kubectl = await kubectlOrSkip(context)
+    if (kubectl === undefined) return
+    const values = (targetTime: string) => ({
+      postgres: { recovery: { enabled: true, targetTime } },
+      backup: { serverName: 'postgres-restored-1' },
+    })
+    const { manifests } = renderChart(kubectl, values(''))
+    expect(comparable(manifests.filter((one) => !isHook(one)))).toEqual(
+      comparable(render(restored)),
+    )
+    const targetTime = '2026-11-21T09:30:00Z'
+    const [cluster] = ofKind(renderChart(kubectl, values(targetTime)).manifests, 'Cluster')
+    expect(cluster?.spec.bootstrap.recovery.recoveryTarget).toEqual({ targetTime })
   })
 
   it('the Helm chart migrates by the same jobs, at the moments that the phases need', async (context) => {

@@ -8,8 +8,19 @@ const number = (value: string) => `{{ ${value} }}`
 const map = (value: string) =>
   `{ {{- range $name, $value := ${value} }} {{ printf "%q" $name }}: {{ print $value | printf "%q" }},{{ end }} }`
 
-/** The template action for a field, by `Kind/name path`; groups of the pattern fill `$1`, `$2` in. */
-const fields: [RegExp, string][] = [
+/** The field `bootstrap` of the database and, where it is restored, the one after it: which backups it comes from. */
+const bootstrap = (empty: unknown) => {
+  const { database, owner, secret } = (empty as { initdb: Record<string, unknown> }).initdb
+  const target = `{{ if .Values.postgres.recovery.targetTime }}, recoveryTarget: { targetTime: ${quoted('.Values.postgres.recovery.targetTime')} }{{ end }}`
+  const recovery = `{ source: backups, database: ${String(database)}, owner: ${String(owner)}, secret: ${JSON.stringify(secret)}${target} }`
+  const parameters = `{ barmanObjectName: postgres-backups, serverName: ${quoted('.Values.backup.recoverFrom')} }`
+  const plugin = `{ name: barman-cloud.cloudnative-pg.io, parameters: ${parameters} }`
+  return `{{ if .Values.postgres.recovery.enabled }}{ recovery: ${recovery} }
+  externalClusters: [{ name: backups, plugin: ${plugin} }]{{ else }}${JSON.stringify(empty)}{{ end }}`
+}
+
+/** The template action for a field, by `Kind/name path`, or what makes it of the value; groups of the pattern fill `$1`, `$2` in. */
+const fields: [RegExp, string | ((value: unknown) => string)][] = [
   [/ metadata\.namespace$/, '{{ .Release.Namespace }}'],
   [/^RoleBinding\/.* subjects\.\d+\.namespace$/, '{{ .Release.Namespace }}'],
   // A PostgreSQL of the chart is there only after the installation; one elsewhere is there before.
@@ -46,6 +57,11 @@ const fields: [RegExp, string][] = [
     /^Cluster\/postgres spec\.resources\.(requests|limits)\.(cpu|memory)$/,
     quoted('.Values.postgres.resources.$1.$2'),
   ],
+  [/^Cluster\/postgres spec\.bootstrap$/, bootstrap],
+  [
+    /^Cluster\/postgres spec\.plugins\.0\.parameters\.serverName$/,
+    quoted('.Values.backup.serverName'),
+  ],
   [/^ObjectStore\/\S+ spec\.configuration\.destinationPath$/, quoted('.Values.backup.destination')],
   [/^ObjectStore\/\S+ spec\.retentionPolicy$/, quoted('.Values.backup.retention')],
 ]
@@ -60,8 +76,9 @@ export function parameterOf(
   const at = `${kind}/${metadata.name} ${keys.join('.')}`
   for (const [pattern, action] of fields) {
     const match = pattern.exec(at)
-    if (match !== null)
-      return action.replace(/\$(\d)/g, (_, group: string) => match[Number(group)] ?? '')
+    if (match === null) continue
+    const text = typeof action === 'string' ? action : action(value)
+    return text.replace(/\$(\d)/g, (_, group: string) => match[Number(group)] ?? '')
   }
   return undefined
 }
