@@ -186,6 +186,23 @@ describe('a process that dies', () => {
     expect((await harness.pay(wanted)).bill.state).toBe('succeeded')
   })
 
+  it('a process that dies before the hold, while the back end cannot be asked, leaves a failed payment without work', async () => {
+    harness.billers.beforeEnquiry = lost
+    await abandoned('claimed')
+    harness.testClock.advance(minuteMs + 1_000)
+    await eventually(async () => expect((await only()).state).toBe('pending'))
+    harness.billers.beforeEnquiry = async () => {}
+    harness.testClock.advance(31_000)
+    await eventually(async () =>
+      expect(await only()).toMatchObject({
+        state: 'failed',
+        failureCode: 'UNCONFIRMED_NOT_FOUND',
+        settled: true,
+      }),
+    )
+    await eventually(() => expect(holds()).toEqual(['voided']))
+  })
+
   it('a process that dies before the hold, with nothing on the float, leaves nothing', async () => {
     harness.ledger.hold = async () => false
     const { idempotencyKey } = await abandoned('claimed')

@@ -35,6 +35,24 @@ export async function abandonClaim(
   await db.run(abandonStatement, [billPaymentId, leaseToken, ...money])
 }
 
+const abandonEndedStatement = sql(
+  'bill_abandon_ended',
+  `with settled as (
+     update bill_payment set settle_time = null
+     where bill_payment_id = $1 and state = 'failed' and settle_time is not null
+     returning bill_payment_id, project_id, transaction_id, amount_minor, currency, create_time
+   )
+   insert into abandoned_hold (bill_payment_id, project_id, transaction_id, amount_minor, currency, create_time,
+     next_time)
+   select bill_payment_id, project_id, transaction_id, amount_minor, currency, create_time, clock_now() from settled
+   on conflict do nothing`,
+)
+
+/** Notes the hold of a payment that failed without one: a request for it may still be under way. */
+export async function abandonEnded(db: Queryable, billPaymentId: string): Promise<void> {
+  await db.run(abandonEndedStatement, [billPaymentId])
+}
+
 const takeStatement = sql(
   'abandoned_take',
   `with due as (

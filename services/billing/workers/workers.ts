@@ -1,10 +1,12 @@
 // Workers of billing: enquire about open payments, and post outcomes to the ledger. None calls a biller to pay.
+import { Failure } from '#core/errors/errors.ts'
 import { randomId } from '#core/identity/id.ts'
 import { forEachOf, type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Bill, BillerAnswer } from '../domain/bill.ts'
 import { giveUp } from '../operations/abandon.ts'
 import { writeOutcome } from '../operations/outcome.ts'
 import type { Billing } from '../operations/pay.ts'
+import { abandonEnded } from '../store/abandoned-store.ts'
 import { takeDue } from '../store/bill-store.ts'
 import { markSettled, settleLater, takeUnsettled, type Unsettled } from '../store/settle-store.ts'
 
@@ -77,11 +79,18 @@ export function startOutcomePosting(billing: Billing): Loop {
 }
 
 /** True once it knows. */
-async function postOutcome({ db, ledger, log }: Billing, end: Unsettled): Promise<boolean> {
+async function postOutcome(billing: Billing, end: Unsettled): Promise<boolean> {
+  const { db, ledger, log } = billing
   try {
     await (end.succeeded ? ledger.post(end) : ledger.release(end))
     return true
   } catch (error) {
+    if (!end.succeeded && error instanceof Failure && error.reason === 'HOLD_NOT_FOUND') {
+      // Its process died before it placed the hold, and the back end could not be asked until later.
+      await abandonEnded(db, end.billPaymentId)
+      billing.notifyReleasing()
+      return false
+    }
     log.warn({ err: error, kind: 'settling', attempts: end.attempts }, 'outcome not posted')
     await settleLater(db, end.billPaymentId)
     return false
