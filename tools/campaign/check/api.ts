@@ -49,8 +49,11 @@ export async function checkPromisedBalances(
   )
 }
 
-/** `neighbour`: API key of another merchant of the same project, once there is one. */
-type Clients = { api: Api; stranger: Api; neighbour?: string | undefined }
+/**
+ * `stranger`: a client of another project, if there is one. `neighbour`: API key of another merchant of the same project, once
+ * there is one.
+ */
+type Clients = { api: Api; stranger?: Api | undefined; neighbour?: string | undefined }
 
 /** Reads every operation of the load back, and tries what must be refused. */
 export async function readBack(
@@ -63,7 +66,7 @@ export async function readBack(
   const waiting = operations.filter(({ broken }) => broken === undefined)
   const work = async (): Promise<void> => {
     for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
-      for (const client of [api, stranger]) client.giveUpAt(Date.now() + answerWithinMs)
+      for (const client of [api, stranger]) client?.giveUpAt(Date.now() + answerWithinMs)
       // Apart from the operation's own requests, whose failures are judged by the faults beside them.
       const noted: Operation = { ...one, tries: [] }
       const problem = await problemsOf(clients, noted).catch((error: unknown) => {
@@ -95,9 +98,9 @@ async function problemsOf(
 ): Promise<string | undefined> {
   return (
     (await paymentProblem(api, operation)) ??
-    (await strangerProblem(stranger, stranger.apiKey, operation)) ??
     (await strangerProblem(api, neighbour, operation)) ??
-    (await foreignProblem(stranger, operation)) ??
+    (stranger && (await strangerProblem(stranger, stranger.apiKey, operation))) ??
+    (stranger && (await foreignProblem(stranger, operation))) ??
     (await billProblem(api, operation)) ??
     (await transferProblem(api, operation)) ??
     (await quoteProblem(api, operation))

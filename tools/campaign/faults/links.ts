@@ -2,9 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../random.ts'
 import type { Mode } from '../system/link.ts'
-import { type Linked, linkedParts, type System } from '../system/system.ts'
+import { type Linked, type LinkedStore, linkedParts, type System } from '../system/system.ts'
 import type { Fault } from './fault.ts'
 
+const stores: LinkedStore[] = ['postgres', 'nats']
 const services = linkedParts.filter((part) => part !== 'simulator')
 /** Where the back end sends its reports. */
 const reported: Linked[] = ['payments', 'accounts', 'institution']
@@ -43,6 +44,34 @@ function fault({ name, what, mode, parts, words, weight = 2 }: Row): Fault {
 }
 
 export const linkFaults: Fault[] = [
+  {
+    name: 'store-cut',
+    what: 'PostgreSQL or NATS is not reached by any process: connections are reset.',
+    mode: 'cut' as const,
+    parts: stores,
+    words: 'not reached',
+  },
+  {
+    name: 'store-silent',
+    what: 'Nothing passes to or from PostgreSQL or NATS, and no process is informed: a partition, which ends.',
+    mode: 'silent' as const,
+    parts: stores,
+    words: 'partitioned',
+  },
+  {
+    name: 'store-slow',
+    what: 'Every packet to and from PostgreSQL or NATS takes 400 ms.',
+    mode: 'slow' as const,
+    parts: stores,
+    words: 'slow to reach',
+  },
+  {
+    name: 'store-answers-lost',
+    what: 'PostgreSQL or NATS carries out what it is sent; its answers are lost.',
+    mode: 'deaf' as const,
+    parts: stores,
+    words: 'answers lost',
+  },
   {
     name: 'link-cut',
     what: 'Nobody reaches a service: connections are reset.',

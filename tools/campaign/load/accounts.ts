@@ -17,22 +17,26 @@ function timesSent({ tries }: Operation, name: string): number {
   return tries.filter(({ route }) => route.endsWith(name)).length
 }
 
-/** A person, whose onboarding the back end completes. Each request makes a profile. */
+const document = `%PDF-1.7\n${'x'.repeat(2_000)}`
+
+/** A person, whose onboarding the back end completes, half of them with documents. Each request makes a profile. */
 async function openAccount(clients: Clients, operation: Operation): Promise<void> {
-  const { api, onboarding } = clients
+  const { api, onboarding, random } = clients
   const requestId = randomUUID()
+  const fields = {
+    first_name: 'Efua',
+    last_name: 'Sutherland',
+    email: `${operation.id}@example.com`,
+    mobile_number: newNumber(),
+    institution_name: institutionName,
+    ...onboarding,
+  }
+  const files = { id_document1_file: document, poa_file: document }
   const { status, body, text } = await api.clear(operation, {
     method: 'POST',
     path: '/account/personal_account',
     headers: { 'PW-request-id': requestId },
-    body: {
-      first_name: 'Efua',
-      last_name: 'Sutherland',
-      email: `${operation.id}@example.com`,
-      mobile_number: newNumber(),
-      institution_name: institutionName,
-      ...onboarding,
-    },
+    ...(random.next() < 0.5 ? { body: fields } : { form: { fields, files } }),
   })
   const wasUnclear = operation.tries.length > 1
   // The profile of an unclear answer was completed meanwhile, or the number is somebody's.

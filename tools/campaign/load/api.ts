@@ -16,7 +16,12 @@ export type Call = {
   query?: Record<string, string>
   headers?: Record<string, string>
   body?: Json
+  /** In place of a JSON body. */
+  form?: Form
 }
+
+/** Fields of a form, and its files: their content by name. */
+export type Form = { fields: Record<string, string>; files: Record<string, string> }
 
 /** An answer. */
 export type Answer = { status: number; body: Json; text: string }
@@ -24,6 +29,8 @@ export type Answer = { status: number; body: Json; text: string }
 /** A client with the credentials of one project. */
 export type Api = {
   apiKey: string
+  /** Pages of the back end, where payers type cards and agents take cash. */
+  simulatorUrl: string
   /**
    * Makes a call, again and again with the same ids until its answer is clear: neither lost, nor 5xx, nor the answer to a
    * request that is still running. Throws when the client gives up.
@@ -55,7 +62,7 @@ const again = new Set([unreadStatus, 429])
 
 /** Opens a client of a project of a sandbox. */
 export function openApi(
-  { base_url, projects, institutions }: SandboxFile,
+  { base_url, simulator_url, projects, institutions }: SandboxFile,
   project: 'demo' | 'other' = 'demo',
 ): Api {
   const { subscription_key, api_key } = projects[project]
@@ -78,6 +85,7 @@ export function openApi(
 
   return {
     apiKey: api_key,
+    simulatorUrl: simulator_url,
     giveUpAt(timeMs) {
       giveUpMs = timeMs
     },
@@ -97,7 +105,8 @@ type Exchanged = { one: Try; answer: Answer }
 
 async function send(agent: Agent, baseUrl: string, key: string, call: Call): Promise<Exchanged> {
   const sentMs = Date.now()
-  const { method, path, version = '2024-10-01', query = {}, headers = {}, body } = call
+  const { method, path, version = '2024-10-01', query = {}, headers = {} } = call
+  const sent = contentOf(call)
   const url = `${baseUrl}${path}?${new URLSearchParams({ version, ...query }).toString()}`
   const noted = { route: `${method} ${path}`, sentMs }
   try {
@@ -111,10 +120,10 @@ async function send(agent: Agent, baseUrl: string, key: string, call: Call): Pro
         'PW-request-date': new Date().toISOString().slice(0, 19).replace('T', ' '),
         'PW-ip-address': '127.0.0.1',
         'User-Agent': 'payweave-campaign/1.0',
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(sent !== undefined && { 'Content-Type': sent.type }),
         ...headers,
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(sent !== undefined && { body: sent.text }),
     })
     const status = response.statusCode
     const text = await response.body.text()
@@ -139,6 +148,24 @@ async function send(agent: Agent, baseUrl: string, key: string, call: Call): Pro
     const one = { ...noted, endMs: Date.now(), status: 0, error: code ?? name }
     return { one, answer: { status: 0, body: {}, text: String(error) } }
   }
+}
+
+const boundary = 'campaign-form'
+
+/** The body of a call with its type; undefined when it has none. */
+function contentOf({ body, form }: Call): { type: string; text: string } | undefined {
+  if (body !== undefined) return { type: 'application/json', text: JSON.stringify(body) }
+  if (form === undefined) return undefined
+  const partOf = (name: string, content: string, more = ''): string =>
+    `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${content}\r\n`
+  const parts = [
+    ...Object.entries(form.fields).map(([name, value]) => partOf(name, value)),
+    ...Object.entries(form.files).map(([name, content]) =>
+      partOf(name, content, '; filename="file"'),
+    ),
+  ]
+  const type = `multipart/form-data; boundary=${boundary}`
+  return { type, text: `${parts.join('')}--${boundary}--\r\n` }
 }
 
 /** What a check throws, in words. */

@@ -5,6 +5,7 @@ import { accountOperations } from './accounts.ts'
 import type { Api } from './api.ts'
 import { moneyOperations } from './money.ts'
 import { type Clients, paymentOperations } from './payments.ts'
+import { readOperations } from './reads.ts'
 import type { Receivers } from './receivers.ts'
 import { type Kind, kinds, type Operation, type Records } from './records.ts'
 
@@ -35,8 +36,11 @@ export type LoadOptions = {
 const weights: Record<Kind, number> = {
   paid: 6,
   'by hand': 2,
+  'by card': 1,
+  'by cash': 1,
   cancelled: 3,
   'cancelled while paying': 1,
+  expired: 1,
   refunded: 2,
   declined: 1,
   'late money': 1,
@@ -48,6 +52,8 @@ const weights: Record<Kind, number> = {
   account: 2,
   business: 1,
   consent: 1,
+  'look-up': 1,
+  deliveries: 1,
 }
 /** While so many wait, no more begin: a system that stands still would meet them all at once. */
 const maxUnderWay = 80
@@ -57,10 +63,21 @@ const defaultPatienceS = 240
 /** Between the seeds of two operations. */
 const spread = 0x9e3779b9
 
-const carryOut = { ...paymentOperations, ...moneyOperations, ...accountOperations }
+const carryOut = {
+  ...paymentOperations,
+  ...moneyOperations,
+  ...accountOperations,
+  ...readOperations,
+}
+
+/** Who gets the pushes of the load. */
+type Pushed = Pick<Receivers, 'pushes'> & {
+  all: readonly { urls: Clients['urls'] }[]
+  onboarding: Clients['onboarding']
+}
 
 /** Starts it. Kinds and amounts follow from the seed. */
-export function startLoad(api: Api, receivers: Receivers, options: LoadOptions): Load {
+export function startLoad(api: Api, receivers: Pushed, options: LoadOptions): Load {
   const { ratePerS, seed, only = kinds } = options
   const { records = { operations: [], pushes: receivers.pushes } } = options
   const bag = only.flatMap((kind) => Array.from({ length: weights[kind] }, () => kind))

@@ -4,14 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Random } from '../random.ts'
 import type { Answer, Api, Json } from './api.ts'
-import { payByPin, rightPin, wrongPin } from './page.ts'
+import { payByCard, payByPin, payInCash, rightPin, wrongPin } from './page.ts'
 import type { Kind, Operation, PaymentOutcome } from './records.ts'
 
 /** What an operation is carried out with. */
 export type Clients = {
   api: Api
-  urls: { notify: string; callback: string }
-  onboarding: { callback_url: string; authorisation_token: string }
+  /** Where pushes go; nothing: there are none. */
+  urls: { notify?: string; callback?: string }
+  onboarding: { callback_url?: string; authorisation_token?: string }
   random: Random
 }
 
@@ -38,19 +39,22 @@ type Order = {
   payers: string[]
   /** Days for which the money of the payee is held. */
   delayDays?: number
+  /** A link and a wallet if not given. */
+  way?: Way
 }
+type Way = { payment_channel: string; payment_method: string }
 type Created = { id: string; urls: string[] }
 
 const textOf = (minor: number): string => (minor / 100).toFixed(2)
-const payer = (mobile_number: string, minor: number): Json => ({
+const byWallet: Way = { payment_channel: 'payment_link', payment_method: 'wallet' }
+const payer = (mobile_number: string, minor: number, way: Way): Json => ({
   mobile_number,
   amount: textOf(minor),
-  payment_channel: 'payment_link',
-  payment_method: 'wallet',
+  ...way,
 })
 
 function bodyOf({ api, urls }: Clients, id: string, order: Order): Json {
-  const { amountMinor, payers, delayDays } = order
+  const { amountMinor, payers, delayDays, way = byWallet } = order
   const share = Math.floor(amountMinor / payers.length)
   const first = amountMinor - share * (payers.length - 1)
   const amount = textOf(amountMinor)
@@ -60,7 +64,7 @@ function bodyOf({ api, urls }: Clients, id: string, order: Order): Json {
       id,
       amount,
       currency: 'TTD',
-      payers: payers.map((number, index) => payer(number, index === 0 ? first : share)),
+      payers: payers.map((number, index) => payer(number, index === 0 ? first : share, way)),
       ...(delayDays !== undefined && {
         payees: [{ mobile_number: '+12025550130', amount, delay_days: delayDays }],
       }),
@@ -158,6 +162,13 @@ const cancelled: PaymentOutcome = {
   money: {},
 }
 
+const expired: PaymentOutcome = {
+  state: 'Expired',
+  payers: ['Expired'],
+  pushes: sorted(['payment_initiated', 'payment_expired', 'callback 1 Expired']),
+  money: {},
+}
+
 const declined: PaymentOutcome = {
   state: 'Failed',
   payers: ['Failed'],
@@ -189,8 +200,11 @@ type PaymentKind = Extract<
   Kind,
   | 'paid'
   | 'by hand'
+  | 'by card'
+  | 'by cash'
   | 'cancelled'
   | 'cancelled while paying'
+  | 'expired'
   | 'refunded'
   | 'declined'
   | 'late money'
@@ -222,6 +236,32 @@ const flows: Record<PaymentKind, CarryOut> = {
     const { status } = await cancel(api, operation, id)
     if (status !== 409) throw new Error(`cancel of a paid payment: ${status}`)
     return [paid(amountMinor)]
+  },
+
+  async 'by card'(clients, operation, amountMinor) {
+    const way = { payment_channel: 'payment_link', payment_method: 'card' }
+    const order = { amountMinor, payers: [people.byHand], way }
+    const { id, urls } = await create(clients, operation, order)
+    const [url = ''] = urls
+    await reaches(clients.api, operation, id, 'paid', () => payByCard(operation, url))
+    return [paid(amountMinor)]
+  },
+
+  async 'by cash'(clients, operation, amountMinor) {
+    const { api } = clients
+    const way = { payment_channel: 'agent', payment_method: 'cash' }
+    const order = { amountMinor, payers: [people.byHand], way }
+    const { id, urls } = await create(clients, operation, order)
+    const [url = ''] = urls
+    await reaches(api, operation, id, 'paid', () => payInCash(operation, url, api.simulatorUrl))
+    return [paid(amountMinor)]
+  },
+
+  /** Nobody pays in time. */
+  async expired(clients, operation, amountMinor) {
+    const way = { payment_channel: 'direct_pos', payment_method: 'qr_code' }
+    await create(clients, operation, { amountMinor, payers: [people.byHand], way })
+    return [expired]
   },
 
   async cancelled(clients, operation, amountMinor) {
@@ -277,6 +317,12 @@ const flows: Record<PaymentKind, CarryOut> = {
     await mustCancel(clients.api, operation, id)
     return [sentBack(amountMinor), cancelled]
   },
+}
+
+/** Creates a payment and cancels it; resolves to its id. */
+export async function cancelNew(clients: Clients, operation: Operation): Promise<string> {
+  await carryOut(flows.cancelled)(clients, operation)
+  return operation.resultId ?? ''
 }
 
 const carryOut =

@@ -47,8 +47,11 @@ export type QuotePromise = { id: string; answer: Json }
 export const kinds = [
   'paid',
   'by hand',
+  'by card',
+  'by cash',
   'cancelled',
   'cancelled while paying',
+  'expired',
   'refunded',
   'declined',
   'late money',
@@ -60,6 +63,8 @@ export const kinds = [
   'account',
   'business',
   'consent',
+  'look-up',
+  'deliveries',
 ] as const
 export type Kind = (typeof kinds)[number]
 

@@ -19,8 +19,16 @@ const linked = {
   delivery: 'DELIVERY_URL',
   simulator: 'BACKEND_URL',
 } as const
-export type Linked = keyof typeof linked
-export const linkedParts = Object.keys(linked) as Linked[]
+/** Servers that all processes of ours use, with the variable that ./start.ts reads and the place in the block of ports. */
+const stores = {
+  postgres: { variable: 'CAMPAIGN_POSTGRES_PORT', place: 20 },
+  nats: { variable: 'CAMPAIGN_NATS_PORT', place: 21 },
+} as const
+export type LinkedStore = keyof typeof stores
+const linkedStores = Object.keys(stores) as LinkedStore[]
+type LinkedService = keyof typeof linked
+export type Linked = LinkedService | LinkedStore
+export const linkedParts = Object.keys(linked) as LinkedService[]
 
 /** A running system with everything that faults need. */
 export type System = {
@@ -57,6 +65,8 @@ const settings = {
   BILLER_TIMEOUT_S: '4',
   ENQUIRY_SCHEDULE_S: ['2,5,10,10,10,10,10', ...patience].join(),
   DELIVERY_SCHEDULE_S: ['1,2,5,5,5,10,10,10,10', ...patience].join(),
+  // Nobody pays these in the load.
+  PAYMENT_TTL_DIRECT_POS_S: '10',
 }
 const receiverCount = 2
 const wholeMebibytes = 3_000
@@ -68,10 +78,15 @@ export async function startSystem({ hasDisks, hasLinks, data }: SystemOptions): 
   const disks = hasDisks && data === undefined ? mountDisks(folder) : undefined
   const remove = () => data === undefined && removeFolder(folder, disks)
   const entries = await Promise.all(
-    linkedParts.map(async (part) => [part, await openLink()] as const),
+    [...linkedParts, ...linkedStores].map(async (part) => [part, await openLink()] as const),
   )
   const links = Object.fromEntries(entries) as Record<Linked, Link>
-  const urls = Object.fromEntries(entries.map(([part, { url }]) => [linked[part], url]))
+  const urls = {
+    ...Object.fromEntries(linkedParts.map((part) => [linked[part], links[part].url])),
+    ...Object.fromEntries(
+      linkedStores.map((store) => [stores[store].variable, new URL(links[store].url).port]),
+    ),
+  }
   const closeLinks = () => {
     for (const [, link] of entries) link.close()
   }
@@ -83,6 +98,7 @@ export async function startSystem({ hasDisks, hasLinks, data }: SystemOptions): 
       // Before its processes call each other.
       onPorts: (portBase) => {
         for (const part of linkedParts) links[part].leadTo(portBase + portPlaces[part])
+        for (const store of linkedStores) links[store].leadTo(portBase + stores[store].place)
       },
     })
     const receivers = await startReceivers(receiverCount, () => mesh.sandbox)
