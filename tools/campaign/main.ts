@@ -1,7 +1,8 @@
 // `npm run campaign`: breaks a system of its own under load, checks everything, and writes a report. docs/campaign.md says what it does.
-import { count, runCampaign } from './campaign.ts'
+import { count, type Outcome, runCampaign } from './campaign.ts'
 import { carriedOut } from './check/finding.ts'
 import { runControls } from './controls/controls.ts'
+import { readKeys, runOnDeployment } from './deployment.ts'
 import { faults } from './faults/table.ts'
 import { type Options, readOptions, usage } from './options.ts'
 import { keepLogs, writeReport } from './report/files.ts'
@@ -38,7 +39,7 @@ async function campaignOn(system: System, options: Options): Promise<number> {
   const rows = options.rows.filter(({ needs }) => needs !== 'disks' || system.disks !== undefined)
   if (rows.length < Math.min(1, options.rows.length)) throw new Error('no fault is left to inject')
   const outcome = await runCampaign(system, { ...options, rows }, say)
-  const { steps, records, findings } = outcome
+  const { findings } = outcome
   // Its end removes them.
   if (findings.length > 0) say(`logs: ${keepLogs(options.report, system.mesh.dataDir)}`)
   const closed = await carriedOut('the end of the system', async () => {
@@ -46,6 +47,12 @@ async function campaignOn(system: System, options: Options): Promise<number> {
     return []
   })
   findings.push(...closed)
+  return reported(options, outcome)
+}
+
+/** Writes the report of a run and says what was found; returns the exit code. */
+function reported(options: Options, outcome: Outcome): number {
+  const { steps, records, findings } = outcome
   say(`report: ${writeReport(options.report, outcome)}`)
   for (const { rule, count: cases, examples } of findings)
     process.stdout.write(`\n${cases} ${rule}\n${examples.map((one) => `  ${one}\n`).join('')}`)
@@ -60,6 +67,10 @@ async function main(): Promise<number> {
   try {
     const asked = readOptions(process.argv.slice(2))
     if (asked.kind === 'campaign') return await run(asked.options)
+    if (asked.kind === 'deployment') {
+      const { url, keysFile, options } = asked
+      return reported(options, await runOnDeployment(url, readKeys(keysFile), options, say))
+    }
     if (asked.kind === 'controls') return (await runControls(asked.controls, say)) === 0 ? 0 : 1
     list()
     return 0

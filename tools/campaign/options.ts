@@ -28,6 +28,8 @@ export const usage = `npm run campaign -- [options]
   --ends-at rule    ends at the first case against this rule
   --report folder   where campaign.html and campaign.json go (.payweave/campaign)
   --data folder     goes on with the data of an earlier run, or makes it there; it stays (a new folder that goes)
+  --url address     runs the load and reads it back on a deployment of the sandbox that somebody else runs, without faults
+  --keys file       its keys, in the form of .payweave/sandbox.json
   --list            shows the table of faults, and runs nothing
   --controls        runs on copies of the project, each with a planted defect, and reports which are found
   --count n         so many of the defects (all)
@@ -38,9 +40,10 @@ export const usage = `npm run campaign -- [options]
 
 const maxSeed = 2 ** 31
 
-/** What is asked for: a campaign, the table of faults, or campaigns on planted defects. */
+/** What is asked for: a campaign, one without faults on a deployment, the table of faults, or campaigns on planted defects. */
 export type Asked =
   | { kind: 'campaign'; options: Options }
+  | { kind: 'deployment'; url: string; keysFile: string; options: Options }
   | { kind: 'list' }
   | { kind: 'controls'; controls: Controls }
 
@@ -60,6 +63,8 @@ export function readOptions(words: readonly string[]): Asked {
       'ends-at': { type: 'string' },
       report: { type: 'string', default: '.payweave/campaign' },
       data: { type: 'string' },
+      url: { type: 'string' },
+      keys: { type: 'string' },
       list: { type: 'boolean', default: false },
       controls: { type: 'boolean', default: false },
       count: { type: 'string', default: String(controls.length) },
@@ -82,6 +87,11 @@ export function readOptions(words: readonly string[]): Asked {
     ...(values['ends-at'] !== undefined && { endsAt: values['ends-at'] }),
     report: values.report,
     data: values.data === undefined ? undefined : path.resolve(values.data),
+  }
+  if (values.url !== undefined) {
+    if (values.keys === undefined) throw new Error('--url wants --keys, the file of its keys')
+    const url = new URL(values.url).href.replace(/\/$/, '')
+    return { kind: 'deployment', url, keysFile: values.keys, options }
   }
   if (!values.controls) return { kind: 'campaign', options }
   return {

@@ -4,6 +4,7 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runCampaign } from '../../../tools/campaign/campaign.ts'
 import { checkTables, settle } from '../../../tools/campaign/check/tables.ts'
+import { kindsFor, runOnDeployment } from '../../../tools/campaign/deployment.ts'
 import { faultsNamed } from '../../../tools/campaign/faults/table.ts'
 import { type System, startSystem } from '../../../tools/campaign/system/system.ts'
 
@@ -34,6 +35,21 @@ it(
     expect(outcome.findings, lines.join('\n')).toEqual([])
     expect(outcome.steps.length).toBeGreaterThan(0)
     expect(outcome.records.operations.length).toBeGreaterThan(10)
+  },
+  timeoutMs,
+)
+
+it(
+  'the load and the reading back run on a deployment by its address and keys alone',
+  async () => {
+    const { base_url, ...keys } = system.mesh.sandbox
+    const plan = { seed, minutes: 0.02, ratePerS: 4, rows: [] }
+    const { findings, records } = await runOnDeployment(base_url, keys, plan, () => undefined)
+    expect(findings).toEqual([])
+    const kinds = new Set(records.operations.map(({ kind }) => kind))
+    expect([...kinds].toSorted()).toEqual(kindsFor(keys).toSorted())
+    const { projects } = keys
+    expect(kindsFor({ projects })).not.toContain('transfer')
   },
   timeoutMs,
 )
