@@ -4,10 +4,11 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
+import { parseAllDocuments } from 'yaml'
 import { schemaOwners } from '#platform/db/schemas.ts'
 import { backlogs, rules as shown } from '../../console/parts/rules.ts'
 import { temporaryFolder } from '../support/servers.ts'
-import { ofKind, render } from './kustomize.ts'
+import { type Manifest, ofKind, render } from './kustomize.ts'
 import { programOrSkip } from './program.ts'
 
 type Rule = {
@@ -200,6 +201,42 @@ alert rules by \`npx vitest run test/deploy/alerts.test.ts -u\`.
 `
     const index = path.join(root, 'docs/runbooks/README.md')
     await expect(`${head}${rows.join('\n')}\n`).toMatchFileSnapshot(index)
+  })
+
+  it('the query on a canary counts its own requests, and has no value without any', async (context) => {
+    const promtool = await programOrSkip(context, 'promtool', 'prometheus')
+    if (promtool === undefined) return
+    const page = fs.readFileSync(path.join(root, 'docs/operate-releases.md'), 'utf8')
+    const [, block = ''] = /^```yaml\n(.*?)^```$/ms.exec(page) ?? []
+    const template = parseAllDocuments(block)
+      .map((document) => document.toJS() as Manifest)
+      .find(({ kind }) => kind === 'AnalysisTemplate')
+    const query = template?.spec.metrics[0].provider.prometheus.query as string
+    const requests = (pod: string, status: string, values: string) => ({
+      series: `payweave_http_requests_total{namespace="payweave",pod="${pod}",status="${status}"}`,
+      values,
+    })
+    const test = (hash: string, exp_samples: { value: number }[]) => ({
+      interval: '1m',
+      input_series: [
+        requests('gateway-old-a', '200', '0+1000x10'),
+        requests('gateway-new-a', '200', '0+95x10'),
+        requests('gateway-new-a', '503', '0+5x10'),
+        requests('gateway-idle-a', '200', '7x10'),
+      ],
+      promql_expr_test: [
+        { expr: query.replaceAll('{{args.hash}}', hash), eval_time: '9m', exp_samples },
+      ],
+    })
+    const tests = [
+      test('new', [{ value: 0.05 }]),
+      test('old', [{ value: 0 }]),
+      test('idle', []),
+      test('none', []),
+    ]
+    fs.writeFileSync(path.join(folder, 'canary.yaml'), JSON.stringify({ tests }))
+    const { stdout } = await run(promtool, ['test', 'rules', 'canary.yaml'], { cwd: folder })
+    expect(stdout).toContain('SUCCESS')
   })
 
   it('Prometheus accepts alerts and dashboards, and each alert fires when it must and only then', async (context) => {
