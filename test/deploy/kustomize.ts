@@ -30,13 +30,15 @@ export const jobs = [
 export const optional = '../../../test/deploy/optional' as const
 /** Production whose database is restored from its backups. */
 export const restored = '../../../test/deploy/restored' as const
+/** The example of a Gateway of the Gateway API. */
+export const edge = '../edge' as const
 export type Overlay = (typeof overlays)[number]
 
 const rendered = new Map<string, Manifest[]>()
 
 /** The objects of an overlay, in the order in which they would be applied. */
 export function render(
-  overlay: Overlay | (typeof jobs)[number] | typeof optional | typeof restored,
+  overlay: Overlay | (typeof jobs)[number] | typeof optional | typeof restored | typeof edge,
 ): Manifest[] {
   return renderFolder(path.join(manifestsRoot, 'overlays', overlay))
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { manifestsRoot, ofKind, optional, render, restored } from './kustomize.ts'
+import { edge, manifestsRoot, ofKind, optional, render, restored } from './kustomize.ts'
 
 const production = render('production')
 
@@ -81,4 +81,35 @@ it('the restored ledger is checked by a job with the rights of the migrations', 
   expect(container.args).toEqual(['clients/cli/payweave.mjs', 'restore', 'check'])
   expect(job?.spec).toMatchObject({ backoffLimit: 0 })
   expect(job?.spec.ttlSecondsAfterFinished).toBeUndefined()
+})
+
+it('the example of a Gateway takes the routes, and bodies as large as the Ingress does', () => {
+  const objects = render(edge)
+  const routes = ofKind(render(optional), 'HTTPRoute')
+  const [gateway] = ofKind(objects, 'Gateway')
+  expect(routes.length).toBeGreaterThan(1)
+  for (const { metadata, spec } of routes) {
+    expect(spec.parentRefs).toEqual([
+      {
+        name: gateway?.metadata.name,
+        namespace: gateway?.metadata.namespace,
+        sectionName: gateway?.spec.listeners[0].name,
+      },
+    ])
+    expect(gateway?.spec.listeners[0].allowedRoutes.namespaces.selector.matchLabels).toEqual({
+      'kubernetes.io/metadata.name': metadata.namespace,
+    })
+  }
+  const [namespace] = ofKind(objects, 'Namespace')
+  expect(namespace?.metadata.labels).toMatchObject({ 'payweave.io/access': 'edge' })
+  const [limit] = ofKind(objects, 'ClientSettingsPolicy')
+  expect(limit?.metadata.namespace).toBe(gateway?.metadata.namespace)
+  expect(limit?.spec.targetRef).toMatchObject({ kind: 'Gateway', name: gateway?.metadata.name })
+  const ingress = ofKind(production, 'Ingress').find(({ metadata }) => metadata.name === 'gateway')
+  const { annotations } = ingress?.metadata as { annotations?: Record<string, string> }
+  const [annotated] = Object.entries(annotations ?? {})
+  expect(annotated).toEqual([
+    'nginx.ingress.kubernetes.io/proxy-body-size',
+    limit?.spec.body.maxSize,
+  ])
 })

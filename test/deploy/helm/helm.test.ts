@@ -99,7 +99,12 @@ const kubectlOrSkip = (context: Parameters<typeof programOrSkip>[0]) =>
 
 /** What an operator may set, and the same as a kustomization over production. */
 const own = {
-  image: { repository: 'registry.example.org/pay/payweave', digest: `sha256:${'5'.repeat(64)}` },
+  image: {
+    repository: 'registry.example.org/pay/payweave',
+    digest: `sha256:${'5'.repeat(64)}`,
+    pullSecrets: ['registry'],
+  },
+  storageClass: 'fast',
   hosts: { api: 'pay.example.org', console: 'desk.example.org' },
   settings: { BACKEND_URL: 'https://rail:8443', TRUSTED_PROXIES: '10.2.3.0/28', LOG_LEVEL: 'warn' },
   database: { host: 'a.example.org:5432,b.example.org:5432', options: 'sslmode=verify-full&a="b"' },
@@ -160,6 +165,7 @@ const patchesOf = Object.entries({
 const sameByKustomize = {
   namespace: 'shop',
   resources: ['.'],
+  components: ['../../components/registry', '../../components/storage-class'],
   images: [
     {
       name: 'registry.example.com/payweave',
@@ -215,6 +221,9 @@ describe('the Helm chart', () => {
     const { manifests } = renderChart(kubectl, own, { ...release, Namespace: 'shop' })
     const objects = manifests.filter((manifest) => !isHook(manifest))
     expect(comparable(objects)).toEqual(comparable(renderText(sameByKustomize)))
+    for (const { metadata, ...account } of ofKind(objects, 'ServiceAccount')) {
+      expect(account['imagePullSecrets'], metadata.name).toEqual([{ name: 'registry' }])
+    }
     const plain = renderChart(kubectl).manifests
     const started = (all: Manifest[]) => ofPayments(all).annotations['payweave.io/settings']
     expect(started(manifests)).toContain('"TRUSTED_PROXIES": "10.2.3.0/28"')
@@ -285,6 +294,7 @@ describe('the Helm chart', () => {
       [{ parts: { gateway: { replicas: { min: 'three' } } } }, 'must be integer'],
       [{ parts: { gateway: { resources: { limits: { cpu: 'two' } } } } }, 'must match pattern'],
       [{ postgres: { instances: 1 } }, '>= 2'],
+      [{ image: { pullSecrets: [{ name: 'registry' }] } }, 'must be string'],
       [{ image: { digest: 'latest' } }, 'must match pattern'],
       [{ hosts: { api: 'https://pay.example.org' } }, 'must match format "hostname"'],
       [{ settings: { PUBLIC_BASE_URL: 'https://pay.example.org' } }, 'property name must be valid'],

@@ -19,6 +19,12 @@ const bootstrap = (empty: unknown) => {
   externalClusters: [{ name: backups, plugin: ${plugin} }]{{ else }}${JSON.stringify(empty)}{{ end }}`
 }
 
+/** A field after the one that it is appended to, where the chart has a value for it. */
+const pullSecrets = (indent: string) =>
+  `{{ if .Values.image.pullSecrets }}\n${indent}imagePullSecrets: [{{ range .Values.image.pullSecrets }}{ name: {{ printf "%q" . }} }, {{ end }}]{{ end }}`
+const storageClass = (indent: string, field: string) =>
+  `{{ if .Values.storageClass }}\n${indent}${field}: ${quoted('.Values.storageClass')}{{ end }}`
+
 /** The template action for a field, by `Kind/name path`, or what makes it of the value; groups of the pattern fill `$1`, `$2` in. */
 const fields: [RegExp, string | ((value: unknown) => string)][] = [
   [/ metadata\.namespace$/, '{{ .Release.Namespace }}'],
@@ -52,7 +58,19 @@ const fields: [RegExp, string | ((value: unknown) => string)][] = [
   ],
   [/^Cluster\/postgres spec\.instances$/, number('.Values.postgres.instances')],
   [/^Cluster\/postgres spec\.postgresql\.parameters$/, map('.Values.postgres.parameters')],
-  [/^Cluster\/postgres spec\.(storage|walStorage)\.size$/, quoted('.Values.postgres.$1')],
+  [
+    /^Cluster\/postgres spec\.(storage|walStorage)\.size$/,
+    quoted('.Values.postgres.$1') + storageClass('    ', 'storageClass'),
+  ],
+  [
+    /^StatefulSet\/nats spec\.volumeClaimTemplates\.0\.spec\.accessModes$/,
+    (modes) => JSON.stringify(modes) + storageClass('        ', 'storageClassName'),
+  ],
+  [
+    /^ServiceAccount\/\S+ automountServiceAccountToken$/,
+    (value) => `${String(value)}${pullSecrets('')}`,
+  ],
+  [/^Cluster\/postgres spec\.imageName$/, (image) => `${String(image)}${pullSecrets('  ')}`],
   [
     /^Cluster\/postgres spec\.resources\.(requests|limits)\.(cpu|memory)$/,
     quoted('.Values.postgres.resources.$1.$2'),
