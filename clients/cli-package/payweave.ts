@@ -1,5 +1,6 @@
 // The command line as a package: what works without a checkout, with the keys of a merchant or a bearer.
 import { conformanceCommand } from '../../tools/conformance/command.ts'
+import { auditCommands } from '../cli/audit.ts'
 import { approvalCommands } from '../cli/billing/approvals.ts'
 import { billCommands } from '../cli/billing/bills.ts'
 import { catalogueCommands } from '../cli/billing/catalogue.ts'
@@ -27,6 +28,7 @@ const commands = [
   ...sealCommands,
   requestsCommand,
   ...projectCommands,
+  ...auditCommands,
   ...keyCommands,
   ...institutionCommands,
   ...ledgerCommands,

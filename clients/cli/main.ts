@@ -1,6 +1,7 @@
 // The command line of a checkout and of the image: all commands.
 import { backendConformanceCommand } from '../../tools/conformance/backend/command.ts'
 import { conformanceCommand } from '../../tools/conformance/command.ts'
+import { auditCommands } from './audit.ts'
 import { approvalCommands } from './billing/approvals.ts'
 import { billCommands } from './billing/bills.ts'
 import { catalogueCommands } from './billing/catalogue.ts'
@@ -34,6 +35,7 @@ const commands: Command[] = [
   ...deliveryCommands,
   listenCommand,
   ...projectCommands,
+  ...auditCommands,
   ...keyCommands,
   ...keyListCommands,
   ...merchantCommands,

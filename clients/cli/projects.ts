@@ -1,11 +1,5 @@
-// The commands on projects and on the audit of access.
-import {
-  type AuditEntry,
-  AuditEntrySchema,
-  Environment,
-  type Project,
-  ProjectSchema,
-} from '#gen/payweave/accounts/v1/access_pb.js'
+// The commands on projects.
+import { Environment, type Project, ProjectSchema } from '#gen/payweave/accounts/v1/access_pb.js'
 import {
   type AccessWork,
   accountsOptions,
@@ -15,11 +9,10 @@ import {
   onceOption,
   oneOperand,
   projectNamed,
-  projectOption,
   withAccess,
 } from './access.ts'
 import type { Command, CommandContext } from './command.ts'
-import { jsonLine, printable, time, wordOf } from './output/print.ts'
+import { jsonLine, printable, wordOf } from './output/print.ts'
 import { type ListShape, pagesOf, printList } from './output/table.ts'
 import { wholeNumber } from './parser/whole-number.ts'
 import { UsageError } from './usage-error.ts'
@@ -29,7 +22,7 @@ const accessOptions = {
   'allowed-ips': 'addresses and CIDR ranges, comma-separated; none: no restriction',
 } as const
 
-/** The commands of `project` and `audit`. */
+/** The commands of `project`. */
 export const projectCommands: Command[] = [
   {
     name: 'project create',
@@ -67,13 +60,6 @@ export const projectCommands: Command[] = [
     summary: 'Changes account access and the list of addresses; an omitted option changes nothing.',
     options: { ...namingOptions, ...accessOptions },
     run: (context) => withAccess(context, update),
-  },
-  {
-    name: 'audit list',
-    operands: '',
-    summary: 'Lists who changed access, newest first.',
-    options: { ...namingOptions, ...projectOption, limit: 'maximum number (50)' },
-    run: (context) => withAccess(context, audit),
   },
 ]
 
@@ -127,30 +113,6 @@ const update: AccessWork = async (context, access) => {
   const updateMask = { paths }
   const { project } = await access.updateProjectAccess({ projectId, ...wanted, updateMask })
   printProject(context, project)
-}
-
-const auditShape: ListShape<AuditEntry> = {
-  headings: ['TIME', 'CALLER', 'ACTION', 'TARGET', 'REQUEST', 'DETAILS'],
-  cells: (entry) => [
-    time(entry.occurTime),
-    ...[entry.caller, entry.action, entry.targetId, entry.requestId].map(printable),
-    Object.entries(entry.details)
-      .map(([name, value]) => printable(`${name}=${value}`))
-      .join('  '),
-  ],
-  json: (entry) => jsonLine(AuditEntrySchema, entry),
-  none: 'no entries',
-}
-
-const audit: AccessWork = async (context, access) => {
-  const { options } = context
-  const projectId = options['project'] === undefined ? '' : await projectNamed(context, access)
-  const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
-  const pages = pagesOf(limit, async (pageSize, pageToken) => {
-    const page = await access.listAudit({ projectId, pageSize, pageToken })
-    return { items: page.entries, nextPageToken: page.nextPageToken }
-  })
-  await printList(context, auditShape, pages)
 }
 
 function wantedAccess({ options }: CommandContext): {

@@ -1,18 +1,20 @@
-// Who did what, and when: changes of access, and every call that people made in the console.
-import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+// Who did what, and when: changes of access and of the catalogue, and every call that people made in the console.
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { FastifyInstance } from 'fastify'
 import { Failure, invalid } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { formatIso } from '#core/text/time.ts'
 import type { AuditEntry } from '#gen/payweave/accounts/v1/access_pb.js'
+import type { CatalogueChange } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import type { Clients } from '../clients.ts'
+import type { May } from '../http/shell.ts'
 import { asFile, type Work, type Worker } from '../http/work.ts'
-import { type Cell, code, text } from '../pages/blocks.ts'
+import { type Cell, code, type Field, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { timeOf } from '../pages/words.ts'
 import { type ActivityFilter, listActivity, type SeenActivity } from '../store/activity-store.ts'
-import { nextPageUrl, sendCsv, withFilters } from './list.ts'
+import { nextPageUrl, readTime, sendCsv, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients; db: Database }
 
@@ -21,24 +23,20 @@ const csvPageSize = 500
 /** What accounts answers at most. */
 const changesPageSize = 200
 
-/** Registers `/audit` and `/audit/calls`, and their files. */
+/** Registers `/audit`, `/audit/catalogue` and `/audit/calls`, and their files. */
 export function registerAudit(app: FastifyInstance, { worker, clients, db }: Options): void {
   app.get(
     '/audit',
-    worker.page(async ({ request, reply, query }) => {
-      const projectId = idOf(query, 'project')
+    worker.page(async ({ request, reply, query, may }) => {
       const pageToken = query.get('page') ?? ''
-      const listed = await clients.access.listAudit({ projectId, pageToken })
+      const listed = await clients.access.listAudit({ ...changesFilterOf(query), pageToken })
       return sendSections(reply, {
         title: 'Audit: changes of access',
         sections: [
           {
             filters: {
-              fields: [{ label: 'Project id', name: 'project', value: projectId, maxlength: 36 }],
-              links: [
-                { label: 'CSV', href: withFilters('/audit.csv', request.url) },
-                { label: 'Calls of people', href: '/audit/calls' },
-              ],
+              fields: [projectField(query), ...commonFields(query, 'Caller')],
+              links: linksOf(may, 'access', withFilters('/audit.csv', request.url)),
             },
             table: {
               head: ['When', 'Who', 'What', 'Project', 'On', 'Details', 'Request'],
@@ -55,13 +53,14 @@ export function registerAudit(app: FastifyInstance, { worker, clients, db }: Opt
   app.get(
     '/audit.csv',
     worker.page((work) => {
-      const filter = { projectId: idOf(work.query, 'project'), pageSize: changesPageSize }
+      const filter = { ...changesFilterOf(work.query), pageSize: changesPageSize }
       return sendCsv(work, 'changes', changesHead, async (pageToken) => {
         const page = await clients.access.listAudit({ ...filter, pageToken })
         return { rows: page.entries.map(changeCells), nextPageToken: page.nextPageToken }
       })
     }, asFile),
   )
+  registerCatalogueAudit(app, { worker, clients })
   app.get(
     '/audit/calls',
     worker.page((work) => sendCalls(work, db)),
@@ -79,6 +78,106 @@ export function registerAudit(app: FastifyInstance, { worker, clients, db }: Opt
   )
 }
 
+function registerCatalogueAudit(
+  app: FastifyInstance,
+  { worker, clients }: Omit<Options, 'db'>,
+): void {
+  app.get(
+    '/audit/catalogue',
+    worker.page(async ({ request, reply, query, may }) => {
+      const { caller, targetId: target, ...times } = changesFilterOf(query)
+      const pageToken = query.get('page') ?? ''
+      const wanted = { caller, target, ...times, pageToken }
+      const listed = await clients.catalogue.listCatalogueChanges(wanted)
+      return sendSections(reply, {
+        title: 'Audit: catalogue and bills',
+        sections: [
+          {
+            note: 'Who stored a biller or a product, and who decided about a bill payment.',
+            filters: {
+              fields: commonFields(query, 'Caller'),
+              links: linksOf(may, 'catalogue', withFilters('/audit/catalogue.csv', request.url)),
+            },
+            table: {
+              head: ['When', 'Who', 'What', 'On', 'Note', 'Request'],
+              empty: 'No change matches.',
+              rows: listed.changes.map((one) => [
+                { at: one.occurTime },
+                text(one.caller),
+                text(one.action.replaceAll('_', ' ')),
+                code(one.target),
+                text(one.note),
+                code(one.requestId),
+              ]),
+            },
+            ...nextPageUrl(request.url, listed.nextPageToken),
+            rpc: 'payweave.billing.v1.CatalogueService/ListCatalogueChanges',
+          },
+        ],
+      })
+    }),
+  )
+  app.get(
+    '/audit/catalogue.csv',
+    worker.page((work) => {
+      const { caller, targetId: target, ...times } = changesFilterOf(work.query)
+      const filter = { caller, target, ...times, pageSize: changesPageSize }
+      return sendCsv(work, 'catalogue-changes', catalogueHead, async (pageToken) => {
+        const page = await clients.catalogue.listCatalogueChanges({ ...filter, pageToken })
+        return { rows: page.changes.map(catalogueCells), nextPageToken: page.nextPageToken }
+      })
+    }, asFile),
+  )
+}
+
+function projectField(query: URLSearchParams): Field {
+  return { label: 'Project id', name: 'project', value: idOf(query, 'project'), maxlength: 36 }
+}
+
+/** The filters of every audit: by person, by what was changed or read, by time. */
+function commonFields(query: URLSearchParams, who: string): Field[] {
+  const field = (label: string, name: string) => ({ label, name, value: query.get(name) ?? '' })
+  return [
+    { ...field(who, 'person'), maxlength: 254 },
+    { ...field('On (id)', 'target'), maxlength: 255 },
+    { ...field('From (UTC)', 'from'), type: 'datetime-local' },
+    { ...field('Until (UTC)', 'to'), type: 'datetime-local' },
+  ]
+}
+
+/** The link to the file, and to the other audits. */
+function linksOf(may: May, here: string, file: string) {
+  const mayCatalogue = may('payweave.billing.v1.CatalogueService/ListCatalogueChanges')
+  const audits = [
+    { name: 'access', label: 'Changes of access', href: '/audit' },
+    ...(mayCatalogue
+      ? [{ name: 'catalogue', label: 'Catalogue and bills', href: '/audit/catalogue' }]
+      : []),
+    { name: 'calls', label: 'Calls of people', href: '/audit/calls' },
+  ]
+  const others = audits.filter(({ name }) => name !== here)
+  return [{ label: 'CSV', href: file }, ...others.map(({ label, href }) => ({ label, href }))]
+}
+
+/** What the query asks for. Throws INVALID_PARAMETER for a time or an id that is none. */
+function changesFilterOf(query: URLSearchParams) {
+  const person = query.get('person') ?? ''
+  const isAddress = person.includes('@') && !person.includes(':')
+  return {
+    projectId: idOf(query, 'project'),
+    // Entries name a person in the console with this prefix, and a bearer by its name alone.
+    caller: isAddress ? `console:${person}` : person,
+    targetId: query.get('target') ?? '',
+    ...timesOf(query),
+  }
+}
+
+function timesOf(query: URLSearchParams) {
+  const startTime = readTime('from', query.get('from'))
+  const endTime = readTime('to', query.get('to'))
+  return { ...(startTime && { startTime }), ...(endTime && { endTime }) }
+}
+
 /** The console itself has these rows, so it asks by itself what a service would ask. */
 function requireAuditor({ may }: Work): void {
   if (may('payweave.accounts.v1.AccessService/ListAudit')) return
@@ -87,7 +186,7 @@ function requireAuditor({ may }: Work): void {
 
 async function sendCalls(work: Work, db: Database) {
   requireAuditor(work)
-  const { request, reply, query } = work
+  const { request, reply, query, may } = work
   const filter = filterOf(query)
   const rows = await listActivity(db, {
     ...filter,
@@ -100,14 +199,8 @@ async function sendCalls(work: Work, db: Database) {
       {
         note: 'Every call that a person makes in the console is written down before it is made, reads included.',
         filters: {
-          fields: [
-            { label: 'Person', name: 'person', value: filter.person, maxlength: 254 },
-            { label: 'Project id', name: 'project', value: filter.projectId, maxlength: 36 },
-          ],
-          links: [
-            { label: 'CSV', href: withFilters('/audit/calls.csv', request.url) },
-            { label: 'Changes of access', href: '/audit' },
-          ],
+          fields: [projectField(query), ...commonFields(query, 'Person')],
+          links: linksOf(may, 'calls', withFilters('/audit/calls.csv', request.url)),
         },
         table: {
           head: ['When', 'Who', 'Call', 'Project', 'On', 'Request'],
@@ -127,8 +220,15 @@ async function sendCalls(work: Work, db: Database) {
   })
 }
 
-function filterOf(query: URLSearchParams): Pick<ActivityFilter, 'person' | 'projectId'> {
-  return { person: query.get('person') ?? '', projectId: idOf(query, 'project') }
+function filterOf(query: URLSearchParams): Omit<ActivityFilter, 'before' | 'limit'> {
+  const { startTime, endTime } = timesOf(query)
+  return {
+    person: query.get('person') ?? '',
+    projectId: idOf(query, 'project'),
+    target: query.get('target') ?? '',
+    startTime: startTime && timestampDate(startTime),
+    endTime: endTime && timestampDate(endTime),
+  }
 }
 
 /** An id of the query; the empty text for none. Throws INVALID_PARAMETER for another text. */
@@ -155,6 +255,13 @@ function changeCells(entry: AuditEntry): string[] {
   const { occurTime, caller, action, projectId, targetId, requestId } = entry
   const time = timeOf(occurTime)?.iso ?? ''
   return [time, caller, action, projectId, targetId, detailsOf(entry), requestId]
+}
+
+const catalogueHead = ['time', 'caller', 'action', 'target', 'note', 'request_id']
+
+function catalogueCells(one: CatalogueChange): string[] {
+  const { occurTime, caller, action, target, note, requestId } = one
+  return [timeOf(occurTime)?.iso ?? '', caller, action, target, note, requestId]
 }
 
 function detailsOf({ details }: AuditEntry): string {

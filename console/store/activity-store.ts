@@ -32,10 +32,15 @@ export type SeenActivity = Omit<Activity, 'projectId'> & {
   occurTime: Date
 }
 
-/** Which calls to list; an empty filter takes any. */
+/** Which calls to list; an empty or undefined filter takes any. */
 export type ActivityFilter = {
   person: string
   projectId: string
+  target?: string
+  /** First time, inclusive. */
+  startTime?: Date | undefined
+  /** End of the times, exclusive. */
+  endTime?: Date | undefined
   /** Only calls before this one; empty: from the newest. */
   before: string
   limit: number
@@ -43,17 +48,24 @@ export type ActivityFilter = {
 
 const columns = `activity_id as "activityId", session_id as "sessionId", person, rpc,
      project_id as "projectId", target, request_id as "requestId", occur_time as "occurTime"`
-const newestFirst = `(occur_time, activity_id) < ($1, $2)
-   order by occur_time desc, activity_id desc limit $3`
-const page = (name: string, wanted = '') =>
-  sql(name, `select ${columns} from activity where ${wanted} ${newestFirst}`)
+/** A list reads the index of its most selective filter, whose name stands in front, from its place on. */
+const page = (name: string, first = '') =>
+  sql(
+    name,
+    `select ${columns} from activity where ${first} occur_time >= $4 and occur_time < $5
+       and (occur_time, activity_id) < ($6, $7)
+       and ($1::text is null or target = $1) and ($2::text is null or person = $2)
+       and ($3::uuid is null or project_id = $3)
+     order by occur_time desc, activity_id desc limit $8`,
+  )
 
-const listStatement = page('list_activity')
-const listOfProjectStatement = page('list_activity_of_project', 'project_id = $4 and')
-const listOfPersonStatement = page(
-  'list_activity_of_person',
-  'person = $4 and ($5::uuid is null or project_id = $5) and',
-)
+const statements = {
+  target: page('list_activity_of_target', `target = $1 and target <> '' and`),
+  person: page('list_activity_of_person', 'person = $2 and'),
+  projectId: page('list_activity_of_project', 'project_id = $3 and'),
+  all: page('list_activity'),
+}
+
 /** As text: a Date would lose the microseconds. */
 const placeStatement = sql(
   'find_activity_place',
@@ -64,18 +76,24 @@ const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 /** Calls of people, newest first; none after one that does not exist. Locks nothing. */
 export async function listActivity(
   db: Queryable,
-  { person, projectId, before, limit }: ActivityFilter,
+  { startTime, endTime, before, limit, ...wanted }: ActivityFilter,
 ): Promise<SeenActivity[]> {
   const place =
     before === ''
       ? { occurTime: 'infinity' }
       : await db.row<{ occurTime: string }>(placeStatement, [before])
   if (place === undefined) return []
-  const values = [place.occurTime, before === '' ? lastId : before, limit]
-  if (person !== '') {
-    return await db.rows(listOfPersonStatement, [...values, person, projectId || null])
-  }
-  return projectId === ''
-    ? await db.rows(listStatement, values)
-    : await db.rows(listOfProjectStatement, [...values, projectId])
+  const first = (['target', 'person', 'projectId'] as const).find(
+    (name) => (wanted[name] ?? '') !== '',
+  )
+  return await db.rows(statements[first ?? 'all'], [
+    wanted.target || null,
+    wanted.person || null,
+    wanted.projectId || null,
+    startTime ?? '-infinity',
+    endTime ?? 'infinity',
+    place.occurTime,
+    before === '' ? lastId : before,
+    limit,
+  ])
 }

@@ -289,6 +289,15 @@ describe('payweave merchant, institution, grant and audit', () => {
       ['grant_endpoints', 'operator'],
       ['create_project', 'operator'],
     ])
+    const filtered = (...words: string[]) =>
+      json('audit', 'list', '--project', 'Granted', '--limit', '2', ...words)
+    const { target_id: target = '' } = audit[2] ?? {}
+    expect(await filtered('--target', target)).toMatchObject([{ action: 'create_project' }])
+    expect(await filtered('--caller', 'operator')).toHaveLength(2)
+    expect(await filtered('--caller', 'ama@example.com')).toEqual([])
+    expect(await filtered('--from', '2999-01-31T00:00:00Z')).toEqual([])
+    expect(await filtered('--to', '2999-01-31T00:00+01:00')).toHaveLength(2)
+    expect(await run('audit', 'list', '--from', 'yesterday')).toMatchObject({ code: 2, out: '' })
     const all = await run('audit', 'list', '--limit', '5')
     expect(all.out.trim().split('\n')).toHaveLength(6)
     expect((await run('grant', 'list', '--project', 'Changing')).out).toBe('no grants\n')

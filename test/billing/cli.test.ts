@@ -242,6 +242,57 @@ describe('payweave bill', () => {
     ])
   })
 
+  it('payweave audit catalogue lists who changed what, by caller, target and time', async () => {
+    const lines = async (...words: string[]) => {
+      const out = await done('audit', 'catalogue', '--json', ...words)
+      return out
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as Record<string, string>)
+    }
+    const all = await lines()
+    const stored = await harness.db.rows<{ action: string }>(auditStatement, [])
+    expect(all.map(({ action }) => action)).toEqual(stored.map(({ action }) => action).toReversed())
+    const ofBiller = await lines('--target', 'DEMO_GAS')
+    expect(ofBiller.map(({ action, caller }) => [action, caller])).toEqual([
+      ['put_biller', 'operator'],
+      ['put_biller', 'operator'],
+    ])
+    expect(new Set((await lines('--caller', 'finance')).map(({ action }) => action))).toEqual(
+      new Set(['review_paid', 'review_failed']),
+    )
+    const [newest, second] = all
+    const [from = '', to = ''] = [second?.['occur_time'], newest?.['occur_time']]
+    const [first] = await lines('--from', from, '--limit', '1')
+    expect(first).toEqual(newest)
+    expect((await lines('--to', to)).map(({ audit_id: id }) => id)).not.toContain(
+      newest?.['audit_id'],
+    )
+    expect(await done('audit', 'catalogue', '--target', 'NOBODY')).toBe('no entries\n')
+    const table = await done('audit', 'catalogue', '--target', 'DEMO_GAS/REFILL')
+    expect(table).toMatch(/^TIME .*\n\S+ +operator +put_product +DEMO_GAS\/REFILL /)
+  })
+
+  it('an operator reads the catalogue audit page by page, and an unknown place is refused', async () => {
+    const url = `http://127.0.0.1:${server.port}`
+    const catalogue = createClient(
+      CatalogueService,
+      createConnectTransport({ baseUrl: url, httpVersion: '1.1' }),
+    )
+    const headers = { authorization: `Bearer ${bearer}` }
+    const ids: string[] = []
+    let pageToken = ''
+    do {
+      const wanted = { target: 'DEMO_GAS', pageSize: 1, pageToken }
+      const page = await catalogue.listCatalogueChanges(wanted, { headers })
+      ids.push(...page.changes.map(({ auditId }) => auditId))
+      pageToken = page.nextPageToken
+    } while (pageToken !== '')
+    expect(new Set(ids).size).toBe(2)
+    const bad = catalogue.listCatalogueChanges({ pageToken: 'x' }, { headers })
+    await expect(bad).rejects.toThrow('page_token')
+  })
+
   it('payweave bill wants one decision and a note', async () => {
     const decide = (...words: string[]) =>
       run('bill', 'resolve', 'bill_x', '--project', harness.projectId, ...words)

@@ -18,6 +18,7 @@ const pages = {
   'the catalogue': () => '/catalogue',
   'the routing': () => '/routing',
   'the audit': () => '/audit',
+  'the audit of the catalogue': () => '/audit/catalogue',
   'the calls of people': () => '/audit/calls',
 }
 

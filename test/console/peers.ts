@@ -24,6 +24,7 @@ import { currentContext } from '#platform/rpc/context.ts'
 import { samplePng } from '../support/files/png.ts'
 import { apiLogPeer } from './api-log-peer.ts'
 import { approvalPeers } from './approvals/peer.ts'
+import { auditPeers } from './audit-peers.ts'
 import { deliveryPeers } from './delivery-peers.ts'
 import {
   dayOf,
@@ -163,16 +164,7 @@ export function newPeers(texts: Texts = evilTexts) {
       if (keyId !== of(projectId).keyId) throw new Failure('KEY_NOT_FOUND', 'no such key')
       return {}
     },
-    listAudit({ projectId, pageSize }) {
-      seen('ListAudit')
-      const entry = {
-        occurTime: time,
-        caller: texts.person,
-        action: 'issue_api_key',
-        details: { note: texts.note },
-      }
-      return { entries: many({ ...entry, auditId: randomUUID(), projectId }, pageSize) }
-    },
+    ...auditPeers(seen, texts, many, institutionId).access,
   }
   const payments: Partial<ServiceImpl<typeof PaymentsService>> = {
     async getPayment({ projectId, paymentId }) {

@@ -195,6 +195,8 @@ it('pages of the staff are for no merchant', async () => {
       '/routing.csv',
       '/audit',
       '/audit.csv',
+      '/audit/catalogue',
+      '/audit/catalogue.csv',
       '/audit/calls',
     ]) {
       expect([path, (await browser.get(path)).status]).toEqual([path, 403])

@@ -121,6 +121,7 @@ export const permissions = {
   'payweave.billing.v1.CatalogueService/ListCatalogue': staff,
   'payweave.billing.v1.CatalogueService/PutBiller': accessStaff,
   'payweave.billing.v1.CatalogueService/PutProduct': accessStaff,
+  'payweave.billing.v1.CatalogueService/ListCatalogueChanges': accessStaff,
   'payweave.billing.v1.CatalogueService/ListReviews': staff,
   'payweave.billing.v1.CatalogueService/ResolveReview': ['finance', 'administrator'],
 } as const satisfies Record<string, readonly Role[]>

@@ -1,5 +1,6 @@
 // Maps payweave.billing.v1.CatalogueService to the domain and back.
 
+import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { invalid, missing } from '#core/errors/errors.ts'
 import { pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
@@ -23,6 +24,7 @@ import {
 } from '../operations/administer.ts'
 import type { CatalogueCache } from '../operations/catalogue-cache.ts'
 import type { Billing } from '../operations/pay.ts'
+import { type AuditLine, listAudit } from '../store/audit-store.ts'
 import { findByTransaction } from '../store/bill-store.ts'
 import { readCatalogue } from '../store/catalogue-store.ts'
 import { listReviews, type ReviewRow } from '../store/review-store.ts'
@@ -55,6 +57,21 @@ export function catalogueService(
     async listCatalogue() {
       const { billers, products } = await readCatalogue(billing.db)
       return { billers, products: products.map(productMessage) }
+    },
+    async listCatalogueChanges({ caller, target, startTime, endTime, pageSize, pageToken }) {
+      const size = pageSizeOf(pageSize)
+      const lines = await listAudit(billing.db, {
+        caller: caller || undefined,
+        target: target || undefined,
+        startTime: startTime && timestampDate(startTime),
+        endTime: endTime && timestampDate(endTime),
+        before: placeIn(pageToken),
+        limit: size + 1,
+      })
+      const { rows, nextPageToken } = pageOf(lines, size, ({ occurTimeUs, auditId }) =>
+        tokenOf(occurTimeUs, auditId),
+      )
+      return { changes: rows.map(changeMessage), nextPageToken }
     },
     async listReviews({ pageSize, pageToken }) {
       const size = pageSizeOf(pageSize)
@@ -103,6 +120,10 @@ function productMessage({ ranges, ...product }: Product) {
       max: { currency, minorUnits: maxMinor },
     })),
   }
+}
+
+function changeMessage({ occurTimeUs, requestId, ...line }: AuditLine) {
+  return { ...line, requestId: requestId ?? '', occurTime: timestampFromMicros(occurTimeUs) }
 }
 
 async function reviewItem({ db }: Billing, row: ReviewRow) {

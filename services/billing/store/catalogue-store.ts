@@ -1,4 +1,4 @@
-// Reads and writes the catalogue and the audit of its changes.
+// Reads and writes the catalogue.
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Biller, Product, Range } from '../domain/catalogue.ts'
 
@@ -94,25 +94,4 @@ export async function putProduct(tx: Queryable, product: Product): Promise<boole
     ranges.map(({ maxMinor }) => maxMinor),
   ])
   return true
-}
-
-const auditStatement = sql(
-  'catalogue_audit_insert',
-  `insert into catalogue_audit (caller, request_id, action, target, note)
-   values ($1, $2, $3, $4, $5)`,
-)
-
-/** What is written about a change that a person made. */
-export type AuditEntry = {
-  caller: string
-  requestId: string | undefined
-  action: string
-  target: string
-  note?: string
-}
-
-/** Writes who changed what, in the change's transaction. */
-export async function insertAudit(tx: Queryable, entry: AuditEntry): Promise<void> {
-  const { caller, requestId, action, target, note = '' } = entry
-  await tx.run(auditStatement, [caller, requestId ?? null, action, target, note])
 }

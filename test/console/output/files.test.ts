@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Harness, startHarness } from '../harness.ts'
 import type { Browser } from '../http-browser.ts'
+import { evil } from '../rows.ts'
 
 let harness: Harness
 let browser: Browser
@@ -15,6 +16,7 @@ afterAll(() => harness?.close())
 const files = {
   '/projects.csv': { page: '/', lines: 2 },
   '/audit.csv': { page: '/audit', lines: 1 },
+  '/audit/catalogue.csv': { page: '/audit/catalogue', lines: 1 },
   '/routing.csv': { page: '/routing', lines: 1 },
   '/catalogue.csv': { page: '/catalogue', lines: 2 },
   '/stuck.csv': { page: '/stuck', lines: 5 },
@@ -88,4 +90,36 @@ it('a quote is found by its id', async () => {
   const { projectId, quote } = harness.peers.projects.demo
   const found = await browser.get(`/search?q=${quote.quoteId}`)
   expect(found.headers.get('location')).toContain(`/projects/${projectId}/quotes/${quote.quoteId}`)
+})
+
+it('the audits are filtered by person, by what was changed or read, and by time, in their files too', async () => {
+  const rowsOf = async (path: string) => (await browser.get(path)).text.match(/<tr>/g)?.length ?? 0
+  const linesOf = async (path: string) => (await browser.get(path)).text.trim().split('\r\n').length
+  const person = encodeURIComponent(evil)
+  const { institutionId } = harness.peers
+  for (const [audit, target] of [
+    ['/audit', institutionId],
+    ['/audit/catalogue', 'POWER'],
+  ]) {
+    const found = `?person=${person}&target=${target}`
+    expect(await rowsOf(`${audit}${found}`), audit).toBeGreaterThan(1)
+    expect(await linesOf(`${audit}.csv${found}`), audit).toBeGreaterThan(1)
+    for (const other of ['?person=ama@example.com', '?target=nothing']) {
+      expect((await browser.get(`${audit}${other}`)).text).toContain('No change matches.')
+      expect(await linesOf(`${audit}.csv${other}`)).toBe(1)
+    }
+    expect((await browser.get(`${audit}?from=soon`)).status).toBe(400)
+  }
+  expect((await browser.get('/audit?from=2999-01-01T00:00')).text).toContain('No change matches.')
+  const { projectId, quote } = harness.peers.projects.demo
+  await browser.get(`/projects/${projectId}/quotes/${quote.quoteId}?institution=x`)
+  const call = `/audit/calls?target=${quote.quoteId}&project=${projectId}`
+  expect((await browser.get(call)).text).toContain('payweave.quotes.v1.QuotesService/GetQuote')
+  for (const other of [
+    '&to=2020-01-01T00:00',
+    '&from=2999-01-01T00:00',
+    '&person=kofi@example.com',
+  ]) {
+    expect((await browser.get(`${call}${other}`)).text).toContain('No call matches.')
+  }
 })

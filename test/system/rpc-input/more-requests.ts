@@ -327,6 +327,16 @@ function billing({ projectId }: Facts): Requests {
       putBiller: [{ biller: { billerCode: 'SWEEP', name: 'A biller', active: false } }],
       putProduct: [{ product }],
       listCatalogue: [{}],
+      listCatalogueChanges: [
+        {
+          caller: 'operator',
+          target: 'SWEEP',
+          startTime: timestampFromDate(new Date(0)),
+          endTime: timestampFromDate(new Date()),
+          pageSize: 10,
+          pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
+        },
+      ],
       listReviews: [
         {
           pageSize: 10,

@@ -2,7 +2,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import {
   AccountsService,
   LookupType,
@@ -31,90 +30,13 @@ import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { KeyService } from '#gen/payweave/keys/v1/keys_pb.js'
-import { samplePng } from '../../support/files/png.ts'
+import { access } from './access-requests.ts'
 import { type Facts, type Requests, requestsFor } from './facts.ts'
 
 const minuteMs = 60_000
 
 function inAnHour() {
   return timestampFromDate(new Date(Date.now() + 60 * minuteMs))
-}
-
-/** AccessService: who may use the API. */
-function access({ projectId, merchantId, institutionId, subscriptionKey, apiKey }: Facts) {
-  const page = { pageSize: 10, pageToken: randomUUID() }
-  const endpoints = ['GET /institution/transaction']
-  return requestsFor(AccessService, {
-    authenticateSubscriptionKey: [{ subscriptionKey, environment: Environment.SANDBOX }],
-    authenticateApiKey: [{ projectId, apiKey }],
-    getMerchant: [{ projectId, merchantId }],
-    getMerchantLogo: [{ projectId, merchantId }],
-    updateMerchant: [
-      {
-        projectId,
-        merchantId: randomUUID(),
-        color: '#0b57d0',
-        logoPng: samplePng(),
-        supportEmail: 'help@shop.example',
-        supportPhone: '+12025550190',
-        websiteUrl: 'https://shop.example/',
-        updateMask: {
-          paths: ['color', 'logo_png', 'support_email', 'support_phone', 'website_url'],
-        },
-      },
-    ],
-    checkGrant: [{ projectId, institutionName: 'Demo Wallet', endpoint: endpoints[0] ?? '' }],
-    getSigningSecrets: [{ institutionId }],
-    getProject: [{ projectId }],
-    listProjects: [{ environment: Environment.SANDBOX, name: 'demo', ...page }],
-    listSubscriptionKeys: [{ projectId }],
-    listApiKeys: [{ projectId, merchantId }],
-    listMerchants: [{ projectId, ...page }],
-    listInstitutions: [{ environment: Environment.SANDBOX, name: 'Demo Wallet', ...page }],
-    getInstitution: [{ institutionId }],
-    listGrants: [{ projectId, institutionId }],
-    listAudit: [{ projectId, pageSize: 10, pageToken: `1700000000000000.${randomUUID()}` }],
-    createProject: [
-      {
-        name: `Sweep ${randomUUID()}`,
-        environment: Environment.SANDBOX,
-        accountAccess: true,
-        allowedIps: ['203.0.113.0/24'],
-        requestId: randomUUID(),
-      },
-    ],
-    updateProjectAccess: [
-      {
-        projectId: randomUUID(),
-        accountAccess: true,
-        allowedIps: ['203.0.113.7'],
-        updateMask: { paths: ['account_access', 'allowed_ips'] },
-      },
-    ],
-    issueSubscriptionKey: [{ projectId: randomUUID(), requestId: randomUUID() }],
-    revokeSubscriptionKey: [{ keyId: randomUUID(), projectId }],
-    createMerchant: [
-      {
-        projectId,
-        businessName: 'Sweep Store',
-        mobileNumber: '+12025550190',
-        requestId: randomUUID(),
-      },
-    ],
-    issueApiKey: [{ projectId, merchantId: randomUUID(), requestId: randomUUID() }],
-    revokeApiKey: [{ keyId: randomUUID(), projectId }],
-    createInstitution: [
-      {
-        name: `Sweep ${randomUUID()}`,
-        environment: Environment.SANDBOX,
-        requestId: randomUUID(),
-        defaultCurrency: 'USD',
-      },
-    ],
-    rotateInstitutionKey: [{ institutionId: randomUUID(), requestId: randomUUID() }],
-    grantEndpoints: [{ projectId, institutionId: randomUUID(), endpoints }],
-    revokeGrants: [{ projectId, institutionId: randomUUID(), endpoints }],
-  })
 }
 
 function profile(): MessageInitShape<typeof PersonalAccountProfileSchema> {

@@ -1863,6 +1863,34 @@ export declare type ListAuditRequest = Message<"payweave.accounts.v1.ListAuditRe
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * Name of the caller as entries have it, `console:ama@example.com` for a person in the console. Empty: any.
+   *
+   * @generated from field: string caller = 4;
+   */
+  caller: string;
+
+  /**
+   * What was changed, as entries have it. Empty: anything.
+   *
+   * @generated from field: string target_id = 5;
+   */
+  targetId: string;
+
+  /**
+   * First time of a change, inclusive. Unset: from the beginning.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 6;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * End of the times of changes, exclusive. Unset: until now.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 7;
+   */
+  endTime?: Timestamp | undefined;
 };
 
 /**

@@ -7,8 +7,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Money } from "../../types/v1/types_pb.js";
-import type { BillPayment } from "./billing_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { BillPayment } from "./billing_pb.js";
 import type { Approval } from "../../approvals/v1/approvals_pb.js";
 
 /**
@@ -243,6 +243,151 @@ export declare type ListCatalogueResponse = Message<"payweave.billing.v1.ListCat
 export declare const ListCatalogueResponseSchema: GenMessage<ListCatalogueResponse>;
 
 /**
+ * One entry of the catalogue's audit: who stored a biller or a product, or decided about a payment.
+ *
+ * @generated from message payweave.billing.v1.CatalogueChange
+ */
+export declare type CatalogueChange = Message<"payweave.billing.v1.CatalogueChange"> & {
+  /**
+   * UUID of the entry.
+   *
+   * @generated from field: string audit_id = 1;
+   */
+  auditId: string;
+
+  /**
+   * When, by the database clock.
+   *
+   * @generated from field: google.protobuf.Timestamp occur_time = 2;
+   */
+  occurTime?: Timestamp | undefined;
+
+  /**
+   * Name of the calling bearer; for a person in the console `console:` and their e-mail address.
+   *
+   * @generated from field: string caller = 3;
+   */
+  caller: string;
+
+  /**
+   * The call's `pw-request-id`. Empty when it had none.
+   *
+   * @generated from field: string request_id = 4;
+   */
+  requestId: string;
+
+  /**
+   * What was done: `put_biller`, `put_product`, `request_paid`, `request_failed`, `review_paid`, `review_failed` or
+   * `review_again`.
+   *
+   * @generated from field: string action = 5;
+   */
+  action: string;
+
+  /**
+   * What was changed: a biller's code, `<biller>/<product>`, or the UUID under which the back end knows a payment.
+   *
+   * @generated from field: string target = 6;
+   */
+  target: string;
+
+  /**
+   * Why, as the person wrote it. Empty: nothing was written.
+   *
+   * @generated from field: string note = 7;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message payweave.billing.v1.CatalogueChange.
+ * Use `create(CatalogueChangeSchema)` to create a new message.
+ */
+export declare const CatalogueChangeSchema: GenMessage<CatalogueChange>;
+
+/**
+ * Lists the changes of the catalogue and the decisions about payments.
+ *
+ * @generated from message payweave.billing.v1.ListCatalogueChangesRequest
+ */
+export declare type ListCatalogueChangesRequest = Message<"payweave.billing.v1.ListCatalogueChangesRequest"> & {
+  /**
+   * Name of the caller as entries have it. Empty: any.
+   *
+   * @generated from field: string caller = 1;
+   */
+  caller: string;
+
+  /**
+   * What was changed, as entries have it. Empty: anything.
+   *
+   * @generated from field: string target = 2;
+   */
+  target: string;
+
+  /**
+   * First time of a change, inclusive. Unset: from the beginning.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 3;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * End of the times of changes, exclusive. Unset: until now.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 4;
+   */
+  endTime?: Timestamp | undefined;
+
+  /**
+   * Page size, 1 to 200; 0 means 50.
+   *
+   * @generated from field: uint32 page_size = 5;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payweave.billing.v1.ListCatalogueChangesRequest.
+ * Use `create(ListCatalogueChangesRequestSchema)` to create a new message.
+ */
+export declare const ListCatalogueChangesRequestSchema: GenMessage<ListCatalogueChangesRequest>;
+
+/**
+ * Response to ListCatalogueChangesRequest.
+ *
+ * @generated from message payweave.billing.v1.ListCatalogueChangesResponse
+ */
+export declare type ListCatalogueChangesResponse = Message<"payweave.billing.v1.ListCatalogueChangesResponse"> & {
+  /**
+   * Entries, newest first.
+   *
+   * @generated from field: repeated payweave.billing.v1.CatalogueChange changes = 1;
+   */
+  changes: CatalogueChange[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payweave.billing.v1.ListCatalogueChangesResponse.
+ * Use `create(ListCatalogueChangesResponseSchema)` to create a new message.
+ */
+export declare const ListCatalogueChangesResponseSchema: GenMessage<ListCatalogueChangesResponse>;
+
+/**
  * A payment that a person must decide.
  *
  * @generated from message payweave.billing.v1.ReviewItem
@@ -471,6 +616,16 @@ export declare const CatalogueService: GenService<{
     methodKind: "unary";
     input: typeof ListCatalogueRequestSchema;
     output: typeof ListCatalogueResponseSchema;
+  },
+  /**
+   * Lists who changed the catalogue, or decided about a payment. INVALID_ARGUMENT for an invalid page size or token.
+   *
+   * @generated from rpc payweave.billing.v1.CatalogueService.ListCatalogueChanges
+   */
+  listCatalogueChanges: {
+    methodKind: "unary";
+    input: typeof ListCatalogueChangesRequestSchema;
+    output: typeof ListCatalogueChangesResponseSchema;
   },
   /**
    * Lists the payments that wait for a person.

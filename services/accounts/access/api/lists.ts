@@ -1,5 +1,5 @@
 // Maps the reads of administration, in payweave.accounts.v1.AccessService, to the stores and back. No secret is returned.
-import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
@@ -11,14 +11,13 @@ import type {
 import type { Queryable } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
 import type { Project } from '../domain/access.ts'
+import { type AuditFilter, type AuditLine, listAudit } from '../store/audit-store.ts'
 import {
-  type AuditLine,
   findInstitution,
   findProject,
   type IssuedKey,
   type Listing,
   listApiKeys,
-  listAudit,
   listInstitutions,
   listLiveKeyIds,
   listMerchants,
@@ -108,17 +107,18 @@ function institutionLists(db: Queryable) {
         })),
       }
     },
-    async listAudit({ projectId, pageSize, pageToken }) {
-      const listing = {
-        projectId: orNull(projectId),
+    async listAudit({ projectId, caller, targetId, startTime, endTime, pageSize, pageToken }) {
+      const size = pageSizeOf(pageSize)
+      const lines = await listAudit(db, {
+        projectId: projectId || undefined,
+        caller: caller || undefined,
+        targetId: targetId || undefined,
+        startTime: startTime && timestampDate(startTime),
+        endTime: endTime && timestampDate(endTime),
         before: readPlace(pageToken),
-        limit: pageSizeOf(pageSize) + 1,
-      }
-      const { rows, nextPageToken } = pageOf(
-        await listAudit(db, listing),
-        listing.limit - 1,
-        placeToken,
-      )
+        limit: size + 1,
+      })
+      const { rows, nextPageToken } = pageOf(lines, size, placeToken)
       return { entries: rows.map(auditMessage), nextPageToken }
     },
   } satisfies Partial<ServiceImpl<typeof AccessService>>
@@ -151,11 +151,11 @@ function placeToken({ place, auditId }: AuditLine): string {
   return `${place}.${auditId}`
 }
 
-function readPlace(token: string): { place: string; auditId: string } | undefined {
+function readPlace(token: string): AuditFilter['before'] {
   if (token === '') return undefined
-  const [place = '', auditId = ''] = token.split('.')
-  if (!/^\d{1,17}$/.test(place) || !isUuid(auditId)) throw badPageToken()
-  return { place, auditId }
+  const [place = '', id = ''] = token.split('.')
+  if (!/^\d{1,17}$/.test(place) || !isUuid(id)) throw badPageToken()
+  return { at: BigInt(place), id }
 }
 
 /** An optional text: null for the empty one. */

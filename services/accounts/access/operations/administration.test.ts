@@ -3,11 +3,17 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { grantableEndpoints } from '#core/identity/endpoints.ts'
-import { AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
+import {
+  AccessService,
+  Environment,
+  type ListAuditRequestSchema,
+} from '#gen/payweave/accounts/v1/access_pb.js'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
@@ -322,6 +328,32 @@ describe('the audit', () => {
     expect(second.entries.map(({ action }) => action)).toEqual(['create_project'])
     expect(second.nextPageToken).toBe('')
     expect((await access.listAudit({ pageSize: 1 })).entries).toEqual(first.entries)
+  })
+
+  it('the audit is filtered by caller, by what was changed and by time, alone and together', async () => {
+    const projectId = await newProject()
+    const { keyId } = await access.issueSubscriptionKey({ projectId })
+    await access.revokeSubscriptionKey({ keyId })
+    const actions = async (filter: MessageInitShape<typeof ListAuditRequestSchema>) =>
+      (await access.listAudit({ projectId, ...filter })).entries.map(({ action }) => action)
+    const [revoked, issued] = (await access.listAudit({ projectId })).entries
+    const startTime = revoked?.occurTime
+    expect(issued?.action).toBe('issue_subscription_key')
+    if (startTime === undefined) throw new Error('an entry without its time')
+    const ofKey = ['revoke_subscription_key', 'issue_subscription_key']
+    const whole = timestampFromMs(timestampMs(startTime))
+    expect(await actions({ targetId: keyId })).toEqual(ofKey)
+    expect(await actions({ caller: 'launcher' })).toEqual([...ofKey, 'create_project'])
+    expect(await actions({ caller: 'launche' })).toEqual([])
+    expect(await actions({ caller: 'console:ama@example.com', targetId: keyId })).toEqual([])
+    expect((await actions({ startTime: whole }))[0]).toBe('revoke_subscription_key')
+    expect(await actions({ endTime: whole })).not.toContain('revoke_subscription_key')
+    expect(await actions({ startTime: timestampFromMs(timestampMs(startTime) + 1) })).toEqual([])
+    const first = await access.listAudit({ targetId: keyId, pageSize: 1 })
+    const { nextPageToken: pageToken } = first
+    const second = await access.listAudit({ targetId: keyId, pageSize: 1, pageToken })
+    expect([...first.entries, ...second.entries].map(({ action }) => action)).toEqual(ofKey)
+    expect(second.nextPageToken).toBe('')
   })
 })
 

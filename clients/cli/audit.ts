@@ -1,0 +1,115 @@
+// The commands on the audits: who changed access, and who changed the catalogue or decided about bill payments.
+import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { type AuditEntry, AuditEntrySchema } from '#gen/payweave/accounts/v1/access_pb.js'
+import {
+  type CatalogueChange,
+  CatalogueChangeSchema,
+} from '#gen/payweave/billing/v1/catalogue_pb.js'
+import {
+  type AccessWork,
+  namingOptions,
+  projectNamed,
+  projectOption,
+  withAccess,
+} from './access.ts'
+import { withCatalogue } from './billing/catalogue.ts'
+import { type Command, type CommandContext, optionsFor } from './command.ts'
+import { jsonLine, printable, time } from './output/print.ts'
+import { type ListShape, pagesOf, printList } from './output/table.ts'
+import { wholeNumber } from './parser/whole-number.ts'
+import { UsageError } from './usage-error.ts'
+
+const filterOptions = {
+  caller: 'name of a bearer, or e-mail address of a person in the console',
+  target: 'what was changed, as the column TARGET has it',
+  from: 'first time, ISO 8601, for example 2026-01-31T00:00:00Z',
+  to: 'end of the times, exclusive',
+  limit: 'maximum number (50)',
+} as const
+
+/** The commands of `audit`. */
+export const auditCommands: Command[] = [
+  {
+    name: 'audit list',
+    operands: '',
+    summary: 'Lists who changed access, newest first.',
+    options: { ...namingOptions, ...projectOption, ...filterOptions },
+    run: (context) => withAccess(context, listAccess),
+  },
+  {
+    name: 'audit catalogue',
+    operands: '',
+    summary: 'Lists who changed the catalogue or decided about a bill payment, newest first.',
+    options: { ...optionsFor('billing'), ...filterOptions },
+    run: (context) =>
+      withCatalogue(context, async (_context, catalogue) => {
+        const { targetId: target, ...filter } = filterOf(context)
+        const pages = pagesOf(limitOf(context), async (pageSize, pageToken) => {
+          const wanted = { ...filter, target, pageSize, pageToken }
+          const page = await catalogue.listCatalogueChanges(wanted)
+          return { items: page.changes, nextPageToken: page.nextPageToken }
+        })
+        await printList(context, catalogueShape, pages)
+      }),
+  },
+]
+
+const accessShape: ListShape<AuditEntry> = {
+  headings: ['TIME', 'CALLER', 'ACTION', 'TARGET', 'REQUEST', 'DETAILS'],
+  cells: (entry) => [
+    time(entry.occurTime),
+    ...[entry.caller, entry.action, entry.targetId, entry.requestId].map(printable),
+    Object.entries(entry.details)
+      .map(([name, value]) => printable(`${name}=${value}`))
+      .join('  '),
+  ],
+  json: (entry) => jsonLine(AuditEntrySchema, entry),
+  none: 'no entries',
+}
+
+const catalogueShape: ListShape<CatalogueChange> = {
+  headings: ['TIME', 'CALLER', 'ACTION', 'TARGET', 'REQUEST', 'NOTE'],
+  cells: ({ occurTime, caller, action, target, requestId, note }) => [
+    time(occurTime),
+    ...[caller, action, target, requestId, note].map(printable),
+  ],
+  json: (change) => jsonLine(CatalogueChangeSchema, change),
+  none: 'no entries',
+}
+
+const listAccess: AccessWork = async (context, access) => {
+  const { options } = context
+  const projectId = options['project'] === undefined ? '' : await projectNamed(context, access)
+  const filter = { projectId, ...filterOf(context) }
+  const pages = pagesOf(limitOf(context), async (pageSize, pageToken) => {
+    const page = await access.listAudit({ ...filter, pageSize, pageToken })
+    return { items: page.entries, nextPageToken: page.nextPageToken }
+  })
+  await printList(context, accessShape, pages)
+}
+
+function limitOf({ options }: CommandContext): number {
+  return wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
+}
+
+function filterOf({ options }: CommandContext) {
+  const { caller = '', target: targetId = '' } = options
+  const isAddress = caller.includes('@') && !caller.includes(':')
+  const startTime = timeOf(options['from'], 'from')
+  const endTime = timeOf(options['to'], 'to')
+  return {
+    caller: isAddress ? `console:${caller}` : caller,
+    targetId,
+    ...(startTime && { startTime }),
+    ...(endTime && { endTime }),
+  }
+}
+
+/** The time of an option. Throws a UsageError for a text without a date, or without its zone. */
+function timeOf(text: string | undefined, option: string): Timestamp | undefined {
+  if (text === undefined) return undefined
+  const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(text)
+  const date = new Date(isTime ? text : Number.NaN)
+  if (!Number.isNaN(date.getTime())) return timestampFromDate(date)
+  throw new UsageError(`--${option} must be a time like 2026-01-31T00:00:00Z`)
+}

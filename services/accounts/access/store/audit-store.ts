@@ -1,0 +1,74 @@
+// Statements that list the audit of access. They write nothing: a change writes its line itself.
+import { type Queryable, sql } from '#platform/db/db.ts'
+
+/** One line of the audit as it is read. */
+export type AuditLine = {
+  auditId: string
+  occurredAt: Date
+  /** The same in microseconds since 1970, to go on from. */
+  place: bigint
+  caller: string
+  requestId: string | null
+  action: string
+  projectId: string | null
+  targetId: string
+  details: Record<string, string>
+}
+
+/** Which lines to list; undefined takes any. */
+export type AuditFilter = {
+  projectId: string | undefined
+  caller: string | undefined
+  targetId: string | undefined
+  /** First time, inclusive. */
+  startTime: Date | undefined
+  /** End of the times, exclusive. */
+  endTime: Date | undefined
+  /** Only lines before this place. */
+  before: { at: bigint; id: string } | undefined
+  limit: number
+}
+
+/** A list reads the index of its most selective filter, whose name stands in front, from its place on. */
+function listOf(name: string, first: string) {
+  return sql(
+    name,
+    `select audit_id as "auditId", occurred_at as "occurredAt",
+       (extract(epoch from occurred_at) * 1000000)::bigint as place, caller,
+       request_id as "requestId", action, project_id as "projectId", target_id as "targetId", details
+     from access_audit
+     where ${first} occurred_at >= $4 and occurred_at < $5
+       and (occurred_at, audit_id) < (timestamptz 'epoch' + $6::bigint * interval '1 microsecond', $7::uuid)
+       and ($1::text is null or target_id = $1) and ($2::text is null or caller = $2)
+       and ($3::uuid is null or project_id = $3)
+     order by occurred_at desc, audit_id desc limit $8`,
+  )
+}
+
+const statements = {
+  targetId: listOf('list_audit_of_target', 'target_id = $1 and'),
+  caller: listOf('list_audit_of_caller', 'caller = $2 and'),
+  projectId: listOf('list_audit_of_project', 'project_id = $3 and'),
+  all: listOf('list_audit', ''),
+}
+
+/** After every line: the year 9999. */
+const end = { at: 253_402_300_799_000_000n, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }
+
+/** Lines of the audit, newest first. Locks nothing. */
+export function listAudit(db: Queryable, filter: AuditFilter): Promise<AuditLine[]> {
+  const { targetId, caller, projectId, startTime, endTime, before = end, limit } = filter
+  const first = (['targetId', 'caller', 'projectId'] as const).find(
+    (name) => filter[name] !== undefined,
+  )
+  return db.rows(statements[first ?? 'all'], [
+    targetId ?? null,
+    caller ?? null,
+    projectId ?? null,
+    startTime ?? '-infinity',
+    endTime ?? 'infinity',
+    before.at,
+    before.id,
+    limit,
+  ])
+}

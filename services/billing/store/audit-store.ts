@@ -1,0 +1,81 @@
+// Writes and lists the audit: changes of the catalogue, and decisions about payments.
+import type { Place } from '#core/paging.ts'
+import { type Queryable, sql } from '#platform/db/db.ts'
+
+const insertStatement = sql(
+  'catalogue_audit_insert',
+  `insert into catalogue_audit (caller, request_id, action, target, note)
+   values ($1, $2, $3, $4, $5)`,
+)
+
+/** What is written about a change that a person made. */
+export type AuditEntry = {
+  caller: string
+  requestId: string | undefined
+  action: string
+  target: string
+  note?: string
+}
+
+/** Writes who changed what, in the change's transaction. */
+export async function insertAudit(tx: Queryable, entry: AuditEntry): Promise<void> {
+  const { caller, requestId, action, target, note = '' } = entry
+  await tx.run(insertStatement, [caller, requestId ?? null, action, target, note])
+}
+
+/** One line as it is read. */
+export type AuditLine = Required<Omit<AuditEntry, 'requestId'>> & {
+  requestId: string | null
+  auditId: string
+  /** When, in microseconds since 1970. */
+  occurTimeUs: bigint
+}
+
+/** Which lines to list; undefined takes any. */
+export type AuditFilter = {
+  caller: string | undefined
+  target: string | undefined
+  /** First time, inclusive. */
+  startTime: Date | undefined
+  /** End of the times, exclusive. */
+  endTime: Date | undefined
+  /** Only lines before this place, whose number is microseconds since 1970. */
+  before: Place | undefined
+  limit: number
+}
+
+/** A list reads the index of its most selective filter, whose name stands in front, from its place on. */
+function listOf(name: string, first: string) {
+  return sql(
+    name,
+    `select audit_id as "auditId", (extract(epoch from occurred_at) * 1000000)::bigint as "occurTimeUs",
+       caller, request_id as "requestId", action, target, note
+     from catalogue_audit
+     where ${first} occurred_at >= $3 and occurred_at < $4
+       and (occurred_at, audit_id) < (timestamptz 'epoch' + $5::bigint * interval '1 microsecond', $6::uuid)
+       and ($1::text is null or target = $1) and ($2::text is null or caller = $2)
+     order by occurred_at desc, audit_id desc limit $7`,
+  )
+}
+
+const listOfTarget = listOf('catalogue_audit_of_target', 'target = $1 and')
+const listOfCaller = listOf('catalogue_audit_of_caller', 'caller = $2 and')
+const listOfAll = listOf('catalogue_audit_list', '')
+
+/** After every line: the year 9999. */
+const end: Place = { at: 253_402_300_799_000_000n, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }
+
+/** Lines of the audit, newest first. Locks nothing. */
+export function listAudit(db: Queryable, filter: AuditFilter): Promise<AuditLine[]> {
+  const { caller, target, startTime, endTime, before = end, limit } = filter
+  const ofCaller = caller === undefined ? listOfAll : listOfCaller
+  return db.rows(target === undefined ? ofCaller : listOfTarget, [
+    target ?? null,
+    caller ?? null,
+    startTime ?? '-infinity',
+    endTime ?? 'infinity',
+    before.at,
+    before.id,
+    limit,
+  ])
+}
