@@ -1,5 +1,6 @@
 // Wires the parts of billing and runs its workers.
 import type { Registry } from 'prom-client'
+import { randomId } from '#core/identity/id.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
@@ -23,6 +24,8 @@ export type EngineOptions = {
   billers: Billers
   billerTimeoutMs: number
   enquiryScheduleS: readonly number[]
+  /** A token for the leases of one claim; by default one that names no instance. */
+  issueToken?: () => string
 }
 
 /** Billing with its workers running. */
@@ -39,6 +42,7 @@ export function startBilling(options: EngineOptions): Engine {
   const catalogue = catalogueCache(options.db)
   const { claim, end } = batchingBills(options.db)
   const billing: Billing = {
+    issueToken: randomId,
     ...parts,
     claim,
     writeEnd: end,

@@ -6,6 +6,7 @@ import { BillerService } from '#gen/payweave/backend/v1/billers_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { readSettings } from '#platform/config/config.ts'
+import { startInstance } from '#platform/instances/instance.ts'
 import { startProcessKeys } from '#platform/keys/key-service.ts'
 import { openKeys } from '#platform/process/secrets.ts'
 import { runService } from '#platform/process/service.ts'
@@ -17,6 +18,7 @@ import { ledgerTimeoutMs } from './operations/pay.ts'
 import { billersOver } from './ports/backend.ts'
 import { ledgerOver } from './ports/ledger.ts'
 import { bringForward } from './store/bill-store.ts'
+import { hasLeases, releaseLeases } from './store/lease-store.ts'
 import { linkDependants } from './store/link-key-store.ts'
 
 runService(
@@ -27,6 +29,12 @@ runService(
     const accounts = peer('accounts', settings.accountsUrl)
     const backend = peer(settings.backendName, settings.backendUrl)
     const billerTimeoutMs = settings.billerTimeoutS * 1_000
+    const instance = startInstance({
+      db,
+      log,
+      leases: { exist: hasLeases, release: releaseLeases },
+      onDue: () => engine.billing.notifyEnquiries(),
+    })
     const engine = startBilling({
       db,
       log,
@@ -36,6 +44,7 @@ runService(
       billers: billersOver(backend.of(BillerService), billerTimeoutMs),
       billerTimeoutMs,
       enquiryScheduleS: settings.enquiryScheduleS,
+      issueToken: instance.issueToken,
     })
     const operatorKeys = startProcessKeys({ db, files: keys, log, dependants: linkDependants(db) })
     const { billing, catalogue } = engine
@@ -48,6 +57,7 @@ runService(
       },
       parts: [
         { name: 'workers', close: () => engine.close() },
+        { name: 'instance', close: () => instance.close() },
         { name: 'keys', close: () => operatorKeys.close() },
       ],
       onClockMoved: bringForward,

@@ -3,9 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { newId, randomId } from '#core/identity/id.ts'
+import { startInstance } from '#platform/instances/instance.ts'
+import { registerInstance } from '#platform/instances/instance-store.ts'
+import { leaseToken as tokenOf } from '#platform/instances/lease-token.ts'
 import { businessTime } from '#platform/testing/business-time.ts'
 import { resolveReview } from '../../services/billing/operations/administer.ts'
 import { bringForward, claimKeys } from '../../services/billing/store/bill-store.ts'
+import { hasLeases, releaseLeases } from '../../services/billing/store/lease-store.ts'
+import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, order, startHarness } from './harness.ts'
 
@@ -156,13 +161,16 @@ describe('a person', () => {
 
 describe('a process that dies', () => {
   /** A claim whose caller is gone, as far as it had come. */
-  async function abandoned(step: 'claimed' | 'held' | 'executed' | 'posted') {
+  async function abandoned(
+    step: 'claimed' | 'held' | 'executed' | 'posted',
+    leaseToken = randomId(),
+  ) {
     const wanted = order()
     const claim = {
       order: wanted,
       billPaymentId: newId(),
       transactionId: randomUUID(),
-      leaseToken: randomId(),
+      leaseToken,
       leaseMs: minuteMs,
     }
     const [claimed] = await claimKeys(harness.db, [claim])
@@ -175,6 +183,31 @@ describe('a process that dies', () => {
     if (step === 'posted') await harness.ledger.post(bill)
     return wanted
   }
+
+  it('a process that dies has its payments recovered at once by another, and one that lives keeps its own', async () => {
+    const [dead, living] = [randomUUID(), randomUUID()]
+    const sessions = await Promise.all([harness.db.session(), harness.db.session()])
+    await registerInstance(sessions[0], dead)
+    await registerInstance(sessions[1], living)
+    const left = await abandoned('executed', tokenOf(dead))
+    const kept = await abandoned('executed', tokenOf(living))
+    sessions[0].close()
+    const instance = startInstance({
+      db: harness.db,
+      log: silentLog,
+      leases: { exist: hasLeases, release: releaseLeases },
+      onDue: harness.billing.notifyEnquiries,
+    })
+    const stateOf = async (key: string) =>
+      (await harness.rows()).find((row) => row.key === key)?.state
+    await eventually(async () => expect(await stateOf(left.idempotencyKey)).toBe('succeeded'))
+    expect(await stateOf(kept.idempotencyKey)).toBe('claimed')
+    expect((await harness.pay(left)).replayed).toBe(true)
+    expect(harness.billers.executed).toHaveLength(2)
+    await instance.close()
+    expect(await hasLeases(harness.db, living)).toBe(true)
+    sessions[1].close()
+  })
 
   it('a process that dies before the hold leaves a free key, and no money behind', async () => {
     const wanted = await abandoned('claimed')

@@ -1,6 +1,7 @@
 // Proves what a bill payment costs: round trips counted on the wire between billing and PostgreSQL, and calls of others.
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { randomId } from '#core/identity/id.ts'
 import type { Database } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { billingMetrics } from '../../services/billing/metrics.ts'
@@ -48,6 +49,7 @@ beforeAll(async () => {
     notifyEnquiries: () => undefined,
     unfreed: new Map(),
     notifyReleasing: () => undefined,
+    issueToken: randomId,
   }
   await catalogue.read()
 })

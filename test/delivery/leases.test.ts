@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '#platform/db/db.ts'
-import { leaseToken } from '../../services/delivery/domain/lease-token.ts'
 import {
   checkInstances,
   registerInstance,
   releaseInstance,
-} from '../../services/delivery/store/instance-store.ts'
+} from '#platform/instances/instance-store.ts'
+import { leaseToken } from '#platform/instances/lease-token.ts'
+import { releaseInstanceLeases } from '../../services/delivery/store/lease-store.ts'
 import { type Instance, startInstance } from '../../services/delivery/workers/instance.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -82,6 +83,10 @@ const sessions = `
     = delivery.instance_lock(instance_id) & (1::bigint << 32) - 1
   where locktype = 'advisory' and granted`
 
+/** Releases leases of an instance that has ended. */
+const release = (id: string) =>
+  releaseInstance(harness.db, id, (tx) => releaseInstanceLeases(tx, id, 100))
+
 const sessionCount = async () => (await harness.asOwner(sessions)).length
 
 /** Milliseconds between two times of the database. */
@@ -146,7 +151,7 @@ describe('an instance that lives', () => {
       session: async () => {
         const session = await harness.db.session()
         const row: typeof session.row = (statement, values) => {
-          if (statement.name === 'delivery_missing_instances') checks += 1
+          if (statement.name === 'instance_missing') checks += 1
           return session.row(statement, values)
         }
         return { ...session, row }
@@ -260,12 +265,12 @@ describe('leases of an instance', () => {
     await claimDeliveries(harness.db, leaseToken(own), limits)
     const [second = ''] = await harness.push({ url: receiver.url, projectId: randomUUID() })
     await claimDeliveries(harness.db, leaseToken(other), limits)
-    expect(await releaseInstance(harness.db, own, 100)).toBe(0)
+    expect(await release(own)).toBe(0)
     session.close()
     const last = await harness.db.session()
     await eventually(async () => expect((await checkInstances(last)).missing.length).toBe(1))
     expect(await checkInstances(last)).toEqual({ isStandby: false, missing: [own], registered: 1 })
-    expect(await releaseInstance(harness.db, own, 100)).toBe(1)
+    expect(await release(own)).toBe(1)
     expect(await harness.count(`delivery_id = '${first}' and state = 'pending'`)).toBe(1)
     expect(await harness.count(`delivery_id = '${second}' and state = 'sending'`)).toBe(1)
     last.close()
@@ -277,13 +282,13 @@ describe('leases of an instance', () => {
     await registerInstance(session, id)
     session.close()
     await eventually(async () => expect(await sessionCount()).toBe(0))
-    expect(await releaseInstance(harness.db, id, 100)).toBe(0)
+    expect(await release(id)).toBe(0)
     await harness.push({ url: receiver.url })
     await claimDeliveries(harness.db, leaseToken(id), limits)
-    expect(await releaseInstance(harness.db, id, 100)).toBe(1)
+    expect(await release(id)).toBe(1)
     expect(await harness.asOwner('select from delivery.instance')).toHaveLength(1)
     await harness.asOwner("update delivery.instance set lost_at = now() - interval '6 minutes'")
-    await releaseInstance(harness.db, id, 100)
+    await release(id)
     expect(await harness.asOwner('select from delivery.instance')).toHaveLength(0)
   })
 

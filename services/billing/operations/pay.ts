@@ -1,6 +1,6 @@
 // Pays one bill, from its key to its outcome, as far as the first call gets. Calls a biller at most once.
 import { Failure } from '#core/errors/errors.ts'
-import { newId, randomId } from '#core/identity/id.ts'
+import { newId } from '#core/identity/id.ts'
 import type { Database } from '#platform/db/db.ts'
 import { wasNotSent } from '#platform/rpc/client/not-sent.ts'
 import {
@@ -21,6 +21,8 @@ import { type OutcomeOptions, writeOutcome } from './outcome.ts'
 export type Billing = OutcomeOptions &
   AbandonOptions & {
     db: Database
+    /** A token for the leases of one claim. */
+    issueToken: () => string
     /** Takes a key, as `claimKeys` does. */
     claim: (claim: Claim) => Promise<Claimed | undefined>
     billers: Billers
@@ -67,7 +69,7 @@ export async function payBill(billing: Billing, order: BillOrder): Promise<Paid>
     if (known === undefined) throw refusal
     return repeat(known, order)
   }
-  const leaseToken = randomId()
+  const leaseToken = billing.issueToken()
   const leaseMs = billing.billerTimeoutMs + marginMs
   const begun = performance.now()
   const claim = {

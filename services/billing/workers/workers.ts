@@ -1,6 +1,5 @@
 // Workers of billing: enquire about open payments, and post outcomes to the ledger. None calls a biller to pay.
 import { Failure } from '#core/errors/errors.ts'
-import { randomId } from '#core/identity/id.ts'
 import { forEachOf, type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Bill, BillerAnswer } from '../domain/bill.ts'
 import { giveUp } from '../operations/abandon.ts'
@@ -28,7 +27,7 @@ export function startEnquiries(billing: Billing): Loop {
     pauseMs,
     idlePauseMs,
     async round() {
-      const leaseToken = randomId()
+      const leaseToken = billing.issueToken()
       const bills = await takeDue(db, batchSize, leaseToken, leaseMs)
       await forEachOf(bills, { width, kind: 'enquiry', log }, (bill) =>
         settleDoubt(billing, bill, leaseToken),

@@ -1,8 +1,8 @@
 // Statements that make deliveries due again whose worker is gone, and lanes ready that were left. They wait for no receiver.
 import { byKey } from '#platform/db/by-key.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
+import { leaseTokensOf } from '#platform/instances/lease-token.ts'
 import type { Claimed } from '../domain/delivery.ts'
-import { leaseTokensOf } from '../domain/lease-token.ts'
 
 /** Makes deliveries due again that are being sent under leases for which the condition holds, and their attempts unknown. */
 const release = (name: string, condition: string, error: string) =>
@@ -67,6 +67,20 @@ export async function releaseInstanceLeases(
 ): Promise<number> {
   const { first, last } = leaseTokensOf(instanceId)
   return (await db.rows(instanceStatement, [limit, first, last])).length
+}
+
+const existStatement = sql(
+  'delivery_has_instance_leases',
+  `select exists (
+     select from delivery where state = 'sending' and lease_token between $1 and $2
+   ) as "hasLeases"`,
+)
+
+/** Whether the instance has leases. Locks nothing. */
+export async function hasInstanceLeases(db: Queryable, instanceId: string): Promise<boolean> {
+  const { first, last } = leaseTokensOf(instanceId)
+  const found = await db.row<{ hasLeases: boolean }>(existStatement, [first, last])
+  return found?.hasLeases === true
 }
 
 /** The lease of a delivery. */

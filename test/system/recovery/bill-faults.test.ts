@@ -23,6 +23,8 @@ const usualMs = 15_000
 const parallel = 10
 // The start of a part that was killed, and the lease of a claim that was begun.
 const recoveredMs = 90_000
+// From the start of billing after it was killed: far below the lease of a claim, of 33 s.
+const releasedMs = 15_000
 const simulatorPlace = 7
 
 let mesh: Mesh
@@ -190,6 +192,36 @@ it(
     expect(statuses.filter((status) => ![201, 503, 504].includes(status))).toEqual([])
     await expectPaidOnce(keys)
     await mesh.ready()
+  },
+  2 * recoveredMs,
+)
+
+it(
+  'billing that is killed during a payment leaves a key that pays within seconds of its next start',
+  async () => {
+    const key = unique('key')
+    const thaw = await freeze(mesh.pid('simulator'))
+    try {
+      const first = pay(key, { isSentOnce })
+      await eventually(
+        () =>
+          idsOf(
+            'select bill_payment_id as id from billing.bill_payment where idempotency_key = $1',
+            [key],
+          ),
+        (ids) => expect(ids).toHaveLength(1),
+      )
+      process.kill(mesh.pid('billing'), 'SIGKILL')
+      expect((await first).status).toBe(503)
+    } finally {
+      thaw()
+    }
+    await mesh.ready()
+    const watch = startStopwatch()
+    const statuses = await settle(key)
+    expect(watch.elapsedMs()).toBeLessThan(releasedMs)
+    expect(statuses.filter((status) => ![201, 409, 503].includes(status))).toEqual([])
+    await expectPaidOnce([key])
   },
   2 * recoveredMs,
 )

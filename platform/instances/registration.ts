@@ -1,8 +1,8 @@
 // Keeps this instance registered by a database session, and opens the next session when one is lost; it releases nothing.
 import { randomUUID } from 'node:crypto'
-import type { Database, Session } from '#platform/db/db.ts'
-import type { Logger } from '#platform/telemetry/log.ts'
-import { registerInstance, unregisterInstance } from '../store/instance-store.ts'
+import type { Database, Queryable, Session } from '../db/db.ts'
+import type { Logger } from '../telemetry/log.ts'
+import { registerInstance, unregisterInstance } from './instance-store.ts'
 
 /** A registration that is kept up. */
 export interface Registration {
@@ -23,16 +23,23 @@ const answerWithinMs = 2_000
 /** A disconnected session may hold the lock for long, so after this many refusals the instance takes another id. */
 const refusalsPerId = 8
 
-/** Begins to register. `onLost` is called when a session is lost; the next attempt has begun then. */
+/** What a registration needs. */
+export interface RegistrationOptions {
+  db: Database
+  log: Logger
+  /** Whether the instance has leases: if so, it stays known when it stops, so that they are released. */
+  hasLeases: (db: Queryable, instanceId: string) => Promise<boolean>
+  /** Called when a session is lost; the next attempt to register has begun then. */
+  onLost: () => void
+}
+
+/** Begins to register. */
 export function startRegistration({
   db,
   log,
+  hasLeases,
   onLost,
-}: {
-  db: Database
-  log: Logger
-  onLost: () => void
-}): Registration {
+}: RegistrationOptions): Registration {
   let instanceId: string = randomUUID()
   let refusals = 0
   let isDown = false
@@ -68,6 +75,10 @@ export function startRegistration({
     onLost()
   }
 
+  async function unregister(from: Session): Promise<void> {
+    if (!(await hasLeases(from, instanceId))) await unregisterInstance(from, instanceId)
+  }
+
   return {
     session: () => session,
     instanceId: () => instanceId,
@@ -82,7 +93,7 @@ export function startRegistration({
       isClosing = true
       await attempt
       if (session === undefined) return
-      await answered(session, unregisterInstance(session, instanceId)).catch(() => undefined)
+      await answered(session, unregister(session)).catch(() => undefined)
       session?.close()
     },
   }
