@@ -1,5 +1,4 @@
-// The lanes that this process knows: deliveries in flight, deliveries that wait for a slot, and limit and breaker, all in memory.
-// Nothing here reads or locks a row; changed lanes are stored once a second.
+// The lanes that this process knows, in memory: deliveries in flight or waiting for a slot, limit and breaker. Changes are stored once a second.
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Claimed } from '../domain/delivery.ts'
@@ -91,7 +90,7 @@ interface Entry {
   movedMs: number
   /** Moving average of how long an attempt takes; undefined before the first answer. */
   tookMs: number | undefined
-  /** The breaker has changed since the lane was stored, and when it last did. */
+  /** The breaker has changed since the lane was stored; when it last changed or was stored. */
   breakerChanged: boolean
   breakerMs: number
   usedMs: number
@@ -355,7 +354,9 @@ async function store(state: State): Promise<boolean> {
   try {
     await storeLanes(state.db, learned, state.nowMs())
     for (const [index, [, entry]] of storing.entries()) {
-      if (entry.lane.breaker === learned[index]?.lane.breaker) entry.breakerChanged = false
+      const isStored = entry.breakerChanged && entry.lane.breaker === learned[index]?.lane.breaker
+      // A claim that began before now may have read the breaker as it was before.
+      if (isStored) Object.assign(entry, { breakerChanged: false, breakerMs: state.nowMs() })
     }
     return true
   } catch (error) {

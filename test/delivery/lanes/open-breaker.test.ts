@@ -108,6 +108,46 @@ describe('an open breaker', () => {
     await expectDelivered(ids)
   })
 
+  it('a claim that has read its lane before the breaker was stored does not close it', async () => {
+    const opening = Promise.withResolvers<void>()
+    const claimed = Promise.withResolvers<void>()
+    const stored = Promise.withResolvers<void>()
+    let isOpening = false
+    const db: Database = {
+      ...harness.db,
+      async rows<T>(...[statement, values]: Parameters<Database['rows']>): Promise<T[]> {
+        const found = await harness.db.rows<T>(statement, values)
+        if (statement.name === 'delivery_claim' && isOpening) {
+          claimed.resolve()
+          await stored.promise
+        }
+        return found
+      },
+      async run(statement, values) {
+        const opens = statement.name === 'delivery_store_lanes' && [values].flat(2).includes('open')
+        if (!opens) return harness.db.run(statement, values)
+        isOpening = true
+        opening.resolve()
+        await claimed.promise
+        const count = await harness.db.run(statement, values)
+        setImmediate(stored.resolve)
+        return count
+      },
+    }
+    const worker = await workerOfLane(db)
+    receiver.answer(status(500))
+    await harness.pushDirectly(worker, ...each(12))
+    await opening.promise
+    const [id = ''] = await harness.push({ url: `${receiver.url}/late` })
+    await stored.promise
+    await eventually(() => expect(worker.inFlight()).toBe(0))
+    await eventually(async () => expect(await harness.state(id)).toBe('pending'))
+    expect(receiver.requests.map(({ path }) => path)).not.toContain('/late')
+    receiver.answer(status(200))
+    harness.clock.advance(61_000)
+    await expectDelivered([id])
+  })
+
   it.each(['open', 'half_open'])(
     'a lane whose breaker is %s is not looked at again until a push is due',
     async (breaker) => {
