@@ -106,8 +106,8 @@ it('the example of a Gateway takes the routes, and bodies as large as the Ingres
   expect(limit?.metadata.namespace).toBe(gateway?.metadata.namespace)
   expect(limit?.spec.targetRef).toMatchObject({ kind: 'Gateway', name: gateway?.metadata.name })
   const ingress = ofKind(production, 'Ingress').find(({ metadata }) => metadata.name === 'gateway')
-  const { annotations } = ingress?.metadata as { annotations?: Record<string, string> }
-  const [annotated] = Object.entries(annotations ?? {})
+  const annotations: object = ingress?.metadata['annotations' as never] ?? {}
+  const [annotated] = Object.entries(annotations)
   expect(annotated).toEqual([
     'nginx.ingress.kubernetes.io/proxy-body-size',
     limit?.spec.body.maxSize,
