@@ -193,6 +193,15 @@ describe('the list of a merchant', () => {
     await harness.db.run(copyPayers, [paymentId, 1_500])
     const pages = await pagesOf(merchantId, { mobileNumberE164, pageSize: 10 })
     expect(pages).toEqual([[], [], [], [paymentId]])
+    // Where such a page ends is the place of another merchant's payment.
+    const { nextPageToken } = await list(merchantId, { mobileNumberE164, pageSize: 10 })
+    for (const encoding of ['base64', 'base64url'] as const) {
+      expect(Buffer.from(nextPageToken, encoding).toString()).not.toMatch(/[0-9a-f]{8}-|\d{13}/)
+    }
+    const changed = Buffer.from(nextPageToken, 'base64')
+    changed.writeUInt8(changed.readUInt8(20) ^ 1, 20)
+    const forged = list(merchantId, { mobileNumberE164, pageToken: changed.toString('base64') })
+    expect(await refusal(forged)).toBe('INVALID_PARAMETER page_token')
   })
 
   it('the list of a merchant refuses a token that is none', async () => {

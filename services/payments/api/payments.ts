@@ -76,7 +76,8 @@ export function paymentsService(payments: PaymentContext): ServiceImpl<typeof Pa
     },
     async listPayments(request, context) {
       const projectId = projectOf(context, request.projectId)
-      const page = await listMerchantPayments(payments.db, listingOf(request, projectId))
+      const listing = listingOf(request, projectId)
+      const page = await listMerchantPayments(payments.db, payments.linkKeys(), listing)
       return { ...page, payments: page.payments.map(summaryMessage) }
     },
     async listPaymentEvents({ merchantId, paymentId, ...request }, context) {

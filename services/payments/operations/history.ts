@@ -1,4 +1,7 @@
 // Lists a merchant's payments and reads the history of one.
+import { hashKey } from '#core/identity/digest.ts'
+import type { Key, KeyRing } from '#core/identity/key-ring.ts'
+import { open, seal } from '#core/identity/seal.ts'
 import { pageSizeOf, timePlaceIn, tokenOf } from '#core/paging.ts'
 import type { Queryable } from '#platform/db/db.ts'
 import { type HistoryEvent, historyOf } from '../domain/history.ts'
@@ -25,22 +28,35 @@ const lastTime = new Date('9999-12-31T00:00:00Z')
 const firstId = '00000000-0000-0000-0000-000000000000'
 
 /**
- * One page, newest first. It may have fewer payments than `pageSize`, even none, although more follow. Throws INVALID_PARAMETER
- * for a token that this service did not issue.
+ * One page, newest first. It may have fewer payments than `pageSize`, even none, although more follow; `keys` seal the token
+ * of such a page, whose place is another merchant's payment. Throws INVALID_PARAMETER for a token that this service did not issue.
  */
 export async function listMerchantPayments(
   db: Queryable,
+  keys: KeyRing,
   { endTime = lastTime, pageSize, pageToken, ...filter }: PaymentListing,
 ): Promise<{ payments: PaymentSummary[]; nextPageToken: string }> {
   const end: ListPlace = { createTime: endTime, paymentId: firstId }
-  const place = timePlaceIn(pageToken)
-  const { payments, next } = await listPayments(db, {
+  const place = timePlaceIn(
+    open(pageToken, keys.keys.map(pageKey), purpose)?.toString() ?? pageToken,
+  )
+  const { payments, next, isForeign } = await listPayments(db, {
     ...filter,
     before: place && place.time < endTime ? { createTime: place.time, paymentId: place.id } : end,
     limit: pageSizeOf(pageSize, usualPageSize),
   })
-  const nextPageToken = next === undefined ? '' : tokenOf(next.createTime.getTime(), next.paymentId)
+  const token = next === undefined ? '' : tokenOf(next.createTime.getTime(), next.paymentId)
+  const nextPageToken = isForeign
+    ? seal(Buffer.from(token), { ...pageKey(keys.current), purpose })
+    : token
   return { payments, nextPageToken }
+}
+
+const purpose = 'page_token'
+
+/** The key that seals page tokens: the other keys that are derived from the same one are for something else. */
+function pageKey({ keyId, key }: Key) {
+  return { keyId, key: hashKey(key, purpose) }
 }
 
 /** The history of a payment of a merchant, oldest first, and the currency of its amounts. */

@@ -115,14 +115,17 @@ const listOfAmountStatement = pageOf(
 
 const noLowerBound = new Date(0)
 
-/**
- * A page of a merchant's payments, newest first, and where the next one begins if there may be one: before the last of
- * the page, or of what was read for it. Locks nothing.
- */
-export async function listPayments(
-  db: Queryable,
-  filter: PaymentFilter,
-): Promise<{ payments: PaymentSummary[]; next: ListPlace | undefined }> {
+/** A page of payments. */
+export type PaymentPage = {
+  payments: PaymentSummary[]
+  /** Where the next page begins, if there may be one: before the last of the page, or of what was read for it. */
+  next: ListPlace | undefined
+  /** The place is perhaps that of another merchant's payment, and for nobody to see. */
+  isForeign: boolean
+}
+
+/** A page of a merchant's payments, newest first. Locks nothing. */
+export async function listPayments(db: Queryable, filter: PaymentFilter): Promise<PaymentPage> {
   const { mobileNumberE164, limit } = filter
   const isScan = filter.transactionId === undefined && mobileNumberE164 !== undefined
   const found = isScan
@@ -132,10 +135,12 @@ export async function listPayments(
         ...amountValues(filter),
       ])
     : await listByKey(db, filter)
-  if (found.length > limit) return { payments: found.slice(0, limit), next: found[limit - 1] }
+  if (found.length > limit) {
+    return { payments: found.slice(0, limit), next: found[limit - 1], isForeign: false }
+  }
   const scanned = isScan ? valuesOf(filter, mobileNumberE164).slice(0, 5) : undefined
   const next = scanned && (await db.row<ListPlace>(scanEndStatement, scanned))
-  return { payments: found, next }
+  return { payments: found, next, isForeign: next !== undefined }
 }
 
 function listByKey(db: Queryable, filter: PaymentFilter): Promise<PaymentSummary[]> {
