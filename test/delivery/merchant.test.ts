@@ -17,6 +17,7 @@ import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
 import { serveRpc } from '#platform/rpc/server/server.ts'
 import { merchantDeliveryService } from '../../services/delivery/api/merchant-deliveries.ts'
+import { sendAfterAttempts } from '../../services/delivery/store/merchant-store.ts'
 import { cancelDelivery } from '../../services/delivery/store/operate-store.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -308,15 +309,45 @@ describe('a push of a merchant', () => {
     }
   })
 
-  it('a push that is being sent is left alone', async () => {
+  it('a push that is being sent is sent once more when its attempt has ended, whatever comes of it', async () => {
+    for (const end of [status(200), status(500)]) {
+      const answered = Promise.withResolvers<void>()
+      receiver.answer(async (...exchange) => {
+        await answered.promise
+        end(...exchange)
+      })
+      const [id = ''] = await pushes(1)
+      const worker = harness.worker({ scheduleS: [3_600] })
+      await eventually(async () => expect((await get(id)).state).toBe(DeliveryState.SENDING))
+      const requestId = randomUUID()
+      for (const _ of ['request', 'repeat']) {
+        const { delivery } = await resend(id, requestId)
+        expect(delivery).toMatchObject({ state: DeliveryState.SENDING, attemptCount: 1 })
+      }
+      expect(await sendAfterAttempts(harness.db, 10)).toBe(0)
+      answered.resolve()
+      await eventually(async () => expect((await get(id)).attempts[0]?.status).not.toBe(0))
+      receiver.answer(status(200))
+      const [one, another] = [1, 2].map(() => sendAfterAttempts(harness.db, 10))
+      expect(((await one) ?? 0) + ((await another) ?? 0)).toBe(1)
+      worker.notify()
+      await eventually(async () => {
+        expect(await get(id)).toMatchObject({ state: DeliveryState.DELIVERED, attemptCount: 2 })
+      })
+      expect(await sendAfterAttempts(harness.db, 10)).toBe(0)
+      await worker.close()
+    }
+  })
+
+  it('a push that an operator stops while it is being sent is not sent again', async () => {
     const [id = ''] = await pushes(1)
     await harness.asOwner(
       `update delivery.delivery set state = 'sending', next_attempt_at = null, attempts = 1,
          lease_token = gen_random_uuid(), lease_until = now() + interval '1 hour' where delivery_id = '${id}'`,
     )
-    expect((await resend(id)).delivery).toMatchObject({
-      state: DeliveryState.SENDING,
-      attemptCount: 1,
-    })
+    await resend(id)
+    await cancelDelivery(harness.db, harness.projectId, id)
+    expect(await sendAfterAttempts(harness.db, 10)).toBe(0)
+    expect((await get(id)).state).toBe(DeliveryState.CANCELLED)
   })
 })

@@ -138,7 +138,7 @@ export function findMerchantDelivery(
 const dueNowStatement = sql(
   'merchant_delivery_due_now',
   `update delivery set next_attempt_at = date_trunc('milliseconds', clock_now())
-   where project_id = $1 and merchant_id = $2 and delivery_id = $3 and state = 'pending'`,
+   where project_id = $1 and delivery_id = $2 and state = 'pending'`,
 )
 
 /** While a breaker is open, its window begins when it opened. */
@@ -156,10 +156,10 @@ const readyNowStatement = sql(
 )
 
 /**
- * Makes a merchant's pending push due now, or begins the next round of one that has ended, once for each request id; one
- * that is being sent stays as it is. A merchant who has repaired their receiver does not wait for its breaker: the probe is due
- * now, or ten seconds after the breaker opened. Throws DELIVERY_NOT_FOUND, and IDEMPOTENCY_KEY_CONFLICT for a request id of another
- * push. Locks the push and then its receiver.
+ * Sends a merchant's push again, once for each request id: makes a pending one due now, begins the next round of one that
+ * has ended, and notes that a round follows for one that is being sent. A merchant who has repaired their receiver does not
+ * wait for its breaker: the probe is due now, or ten seconds after the breaker opened. Throws DELIVERY_NOT_FOUND, and
+ * IDEMPOTENCY_KEY_CONFLICT for a request id of another push. Locks the push and then its receiver.
  */
 export function resendMerchantDelivery(
   db: Database,
@@ -167,13 +167,58 @@ export function resendMerchantDelivery(
   deliveryId: string,
   requestId: string,
 ): Promise<void> {
-  const { projectId, merchantId } = key
+  const { projectId } = key
   return db.transaction(async (tx) => {
     if ((await findMerchantDelivery(tx, key, deliveryId)) === undefined) throw notTheirs()
     if (!(await noteReplayRequest(tx, projectId, deliveryId, requestId))) return
-    const isDue = (await tx.run(dueNowStatement, [projectId, merchantId, deliveryId])) > 0
-    if (!isDue) await beginRound(tx, projectId, [deliveryId], endedStates)
-    await tx.run(readyNowStatement, [deliveryId])
+    if (await sendNow(tx, projectId, deliveryId)) return
+    await tx.run(awaitEndStatement, [projectId, requestId])
+  })
+}
+
+/** Makes a pending push due now, or begins the next round of one that has ended; false for one that is being sent. */
+async function sendNow(tx: Queryable, projectId: string, deliveryId: string): Promise<boolean> {
+  const isSent =
+    (await tx.run(dueNowStatement, [projectId, deliveryId])) > 0 ||
+    (await beginRound(tx, projectId, [deliveryId], endedStates)) > 0
+  if (isSent) await tx.run(readyNowStatement, [deliveryId])
+  return isSent
+}
+
+const awaitEndStatement = sql(
+  'merchant_delivery_await_end',
+  'update replay_request set is_waiting = true where project_id = $1 and request_id = $2',
+)
+
+/** A push that was deleted, or that an operator has stopped meanwhile, gets no further round. */
+const endedAttemptsStatement = sql(
+  'merchant_delivery_ended_attempts',
+  `with ended as (
+     select r.project_id, r.request_id, r.delivery_id, d.state from replay_request r
+     left join delivery d on d.project_id = r.project_id and d.delivery_id = r.delivery_id
+     where r.is_waiting and d.state is distinct from 'sending'
+     order by r.created_at limit $1
+     for update of r skip locked
+   ), noted as (
+     update replay_request r set is_waiting = false from ended
+     where r.project_id = ended.project_id and r.request_id = ended.request_id
+   )
+   select distinct project_id as "projectId", delivery_id as "deliveryId" from ended
+   where state <> 'cancelled' order by delivery_id`,
+)
+
+/**
+ * Sends pushes again that were being sent when their merchants asked, and whose attempts have ended since; returns how many.
+ * Locks the requests (skipping locked ones), then the pushes and their receivers.
+ */
+export function sendAfterAttempts(db: Database, limit: number): Promise<number> {
+  return db.transaction(async (tx) => {
+    const ended = await tx.rows<Pick<MerchantKey, 'projectId'> & { deliveryId: string }>(
+      endedAttemptsStatement,
+      [limit],
+    )
+    for (const { projectId, deliveryId } of ended) await sendNow(tx, projectId, deliveryId)
+    return ended.length
   })
 }
 

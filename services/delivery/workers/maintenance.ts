@@ -1,4 +1,4 @@
-// The slow loops beside the worker: lost leases, idle receivers, partitions, old rows.
+// The slow loops beside the worker: pushes to send again, lost leases, idle receivers, partitions, old rows.
 import type { Database } from '#platform/db/db.ts'
 import { startRetention } from '#platform/events/retention.ts'
 import { type Loop, startLoop } from '#platform/process/loop.ts'
@@ -10,6 +10,7 @@ import {
   keepApiLogDays,
   keepAttemptDays,
 } from '../store/maintenance-store.ts'
+import { sendAfterAttempts } from '../store/merchant-store.ts'
 import { forgetReplays } from '../store/operate-store.ts'
 
 /** What the loops need. */
@@ -20,6 +21,7 @@ export interface MaintenanceOptions {
   onDue: () => void
 }
 
+const resendMs = 1_000
 const sweepMs = 5_000
 const checkMs = 30_000
 const tidyMs = 3_600_000
@@ -34,6 +36,9 @@ export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
   close(): Promise<void>
 } {
   const loops = [
+    every(resendMs, log, async () => {
+      if ((await sendAfterAttempts(db, rowsPerSweep)) > 0) onDue()
+    }),
     every(sweepMs, log, async () => {
       const lost = await expireLeases(db, rowsPerSweep)
       if (lost === 0) return

@@ -406,7 +406,7 @@ export declare const MerchantDeliveryService: GenService<{
   },
   /**
    * Makes a pending delivery due now, and begins a new round of one that has ended: the same id and bytes, and the
-   * numbers of attempts go on. One that is being sent stays as it is. ALREADY_EXISTS (IDEMPOTENCY_KEY_CONFLICT) when the
+   * numbers of attempts go on. A round of one that is being sent follows when its attempt has ended. ALREADY_EXISTS (IDEMPOTENCY_KEY_CONFLICT) when the
    * request id was used for another delivery.
    *
    * @generated from rpc payweave.delivery.v1.MerchantDeliveryService.ResendMerchantDelivery
