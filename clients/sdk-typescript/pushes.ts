@@ -21,7 +21,7 @@ export type ReceivedRequest = {
 
 /** What every push has. */
 export type PushIds = {
-  /** The same on every attempt, also when the push is resent. Deduplicate by it. */
+  /** Identifies a repeat of this push, not of the payment: several pushes can report one payment, so ship by the state of the order. */
   deliveryId: string
   /** 1, 2, … */
   attempt: number
@@ -46,13 +46,16 @@ export function readPush(request: ReceivedRequest): Push {
     paymentDetailsId: headerOf(request, 'PW-payment-details-id'),
   }
   const body = parse(withExactAmounts(textOf(request.rawBody)))
-  if (typeof body['event_type'] === 'string') {
-    const transactionId = String(body['transaction_id'])
-    return { ...ids, transactionId, kind: 'notify', body: body as Notify }
-  }
+  const isNotify = typeof body['event_type'] === 'string'
   const { id } = (body['transaction_request'] ?? {}) as { id?: unknown }
-  if (typeof id !== 'string') throw new WebhookError('the body is no push about a payment')
-  return { ...ids, transactionId: id, kind: 'callback', body: body as PaymentCallback }
+  const transactionId = isNotify ? body['transaction_id'] : id
+  if (typeof transactionId !== 'string') {
+    throw new WebhookError('the body is no push about a payment')
+  }
+  const common = { ...ids, transactionId }
+  return isNotify
+    ? { ...common, kind: 'notify', body: body as Notify }
+    : { ...common, kind: 'callback', body: body as PaymentCallback }
 }
 
 /** What a signed callback is verified with. */
@@ -132,9 +135,11 @@ export function verifySignature(
 }
 
 function idsOf(request: ReceivedRequest): PushIds {
+  const attempt = headerOf(request, 'PW-delivery-attempt')
+  if (!/^\d{1,9}$/.test(attempt)) throw new WebhookError('PW-delivery-attempt is no number')
   return {
     deliveryId: headerOf(request, 'PW-delivery-id'),
-    attempt: Number(headerOf(request, 'PW-delivery-attempt')),
+    attempt: Number(attempt),
     eventId: headerOf(request, 'PW-event-id'),
   }
 }

@@ -62,15 +62,17 @@ export function createTransport(client: TransportOptions): Send {
       signal?.throwIfAborted()
       const { error } = answer
       if (attempt >= maxRetries || !mayPass(call, error)) throw error
-      const pause = sleep(
-        pauseMs(attempt, error),
-        undefined,
-        signal === undefined ? {} : { signal },
-      )
-      // Aborted, it rejects with an error of its own.
-      await pause.catch(() => signal?.throwIfAborted())
+      await pause(pauseMs(attempt, error), signal)
     }
   }
+}
+
+/** Waits for `ms` milliseconds. Rejects with the reason of `signal` when that aborts. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  // Aborted, the timer rejects with an error of its own.
+  await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() =>
+    signal?.throwIfAborted(),
+  )
 }
 
 /** Whether the same request may succeed in a moment, without being executed twice. */

@@ -1,7 +1,6 @@
 // Reads a state again and again until it is the wanted one.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { WaitError } from './error.ts'
-import type { CallOptions } from './transport.ts'
+import { type CallOptions, pause } from './transport.ts'
 
 /** How a wait goes on. */
 export type WaitOptions = CallOptions & {
@@ -32,6 +31,6 @@ export async function waitUntil<T>(
     if (performance.now() + everyMs > endMs) {
       throw new WaitError(`it is still ${is} after ${withinMs} ms`)
     }
-    await sleep(everyMs, undefined, options.signal === undefined ? {} : { signal: options.signal })
+    await pause(everyMs, options.signal)
   }
 }

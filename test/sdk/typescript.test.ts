@@ -260,6 +260,17 @@ describe('a wait', () => {
     const wait = pending.waitFor('p1', 'paid', { withinMs: 20, everyMs: 5 })
     expect(await errorOf(wait)).toMatchObject({ message: 'it is still Pending after 20 ms' })
   })
+
+  it('a wait ends with the reason of its caller, also between two reads', async () => {
+    const { payweave, seen } = await against([state('Pending')])
+    const leaving = new AbortController()
+    const signal = leaving.signal
+    const wait = errorOf(payweave.payments.waitFor('p1', 'paid', { everyMs: 30_000, signal }))
+    await eventually(() => expect(seen).toHaveLength(1))
+    // After the read, in the pause.
+    setTimeout(() => leaving.abort('the customer has left'), 50)
+    expect(await wait).toBe('the customer has left')
+  })
 })
 
 describe('a push', () => {
@@ -287,6 +298,8 @@ describe('a push', () => {
 
   it.each([
     ['no header', {}, notify],
+    ['an attempt that is no number', { ...headers, 'pw-delivery-attempt': 'first' }, notify],
+    ['no id of a payment request', headers, '{"event_type":"payment_completed"}'],
     ['no JSON', headers, 'amount=1'],
     ['another body', headers, '{"id":1}'],
     ['more than 64 KiB', headers, notify.replace('order-1', 'o'.repeat(65_536))],
