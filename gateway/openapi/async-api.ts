@@ -51,7 +51,7 @@ export function asyncApiDocument(openApi: JsonSchema): JsonSchema {
       title: 'Payweave API: pushes',
       version: info.version,
       description:
-        'What Payweave posts to the URLs of a merchant. We send each push at least once, in any order: deduplicate by `PW-delivery-id`, and respond with 2xx within 15 seconds.',
+        'What Payweave posts to the URLs of a merchant. We send each push at least once, in any order, and several pushes can report one payment: ship once for each payment. Respond with 2xx within 15 seconds.',
       contact: info.contact,
     },
     defaultContentType: 'application/json',

@@ -227,6 +227,7 @@ const merchant = {
   number: '1, 2, …; the push has it as `PW-delivery-attempt`.',
   payments: 'The payment requests, newest first.',
   reason: 'Why the request is refunded, in your words.',
+  refusal_reason: 'Why the attempt to pay was refused, if the back end said so.',
   release_time: 'When the payout leaves hold.',
   response: 'First 1 KiB of the response of your receiver, as text.',
   time: 'When it happened.',

@@ -13,7 +13,7 @@ const noSignature =
 const identifiers = [
   header(
     'PW-delivery-id',
-    'Identifies the push: the same on every attempt, also when it is resent. Deduplicate by it.',
+    'Identifies a repeat of this push, not of the payment: the same on every attempt, also when it is resent.',
     { type: 'string', format: 'uuid' },
   ),
   header(

@@ -137,6 +137,17 @@ describe('the page of personal data', () => {
   })
 })
 
+it('no text for receivers says that the id of a push identifies a payment', () => {
+  const files = [
+    ...fs.globSync('docs/**/*.{md,json}', { cwd: root }),
+    ...fs.globSync('clients/sdk-*/{*,payweave/*,types/*}.{md,ts,py}', { cwd: root }),
+  ]
+  expect(files.length).toBeGreaterThan(100)
+  const isWrong = (file: string) =>
+    /dedup\w* by (it|\W*PW-delivery-id)/i.test(fs.readFileSync(path.join(root, file), 'utf8'))
+  expect(files.filter(isWrong)).toEqual([])
+})
+
 it('the fields of the glossary for merchants are in the documents of the API', () => {
   const documents = ['2024-10-01', '2026-07-01', '2026-12-01', 'asyncapi']
   const text = documents.map((name) => readPage(`docs/openapi/${name}.json`)).join('\n')

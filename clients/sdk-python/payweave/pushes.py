@@ -25,7 +25,7 @@ class Push:
     """A push about a payment. Amounts of a notify, which are JSON numbers, are text here."""
 
     delivery_id: str
-    """The same on every attempt, also when the push is resent. Deduplicate by it."""
+    """Identifies a repeat of this push, not of the payment: ship by the state of the order."""
     attempt: int
     """1, 2, …"""
     event_id: str
@@ -42,7 +42,7 @@ class SignedCallback:
     """The end of an onboarding or of a registration, proven genuine."""
 
     delivery_id: str
-    """The same on every attempt. Deduplicate by it."""
+    """The same on every attempt, also when the push is resent."""
     attempt: int
     event_id: str
     body: OnboardingCallback

@@ -377,6 +377,8 @@ class PaymentEventDetails(TypedDict):
     """Id of the attempt to pay."""
     reason: NotRequired[str]
     """Why the request is refunded, in your words."""
+    refusal_reason: NotRequired[Literal["declined", "insufficient_funds", "limit_exceeded", "wrong_credentials", "invalid_details", "not_permitted", "not_confirmed", "unavailable"]]
+    """Why the attempt to pay was refused, if the back end said so."""
     release_time: NotRequired[str]
     """When the payout leaves hold."""
     delivery_id: NotRequired[str]

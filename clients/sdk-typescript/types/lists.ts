@@ -67,6 +67,8 @@ export type PaymentEventDetails = {
   attempt_id?: string
   /** Why the request is refunded, in your words. */
   reason?: string
+  /** Why the attempt to pay was refused, if the back end said so. */
+  refusal_reason?: 'declined' | 'insufficient_funds' | 'limit_exceeded' | 'wrong_credentials' | 'invalid_details' | 'not_permitted' | 'not_confirmed' | 'unavailable'
   /** When the payout leaves hold. */
   release_time?: string
   /** Id of the push, which it has as `PW-delivery-id`. */

@@ -1,6 +1,6 @@
 // Response schemas of the merchant routes.
 import { Type } from 'typebox'
-import { noticeKinds, paymentStates } from '#core/payment/words.ts'
+import { noticeKinds, paymentStates, refusalReasons } from '#core/payment/words.ts'
 import {
   anyText,
   count,
@@ -54,6 +54,7 @@ export const paymentEvents = {
         currency: Type.Optional(currencyCode()),
         attempt_id: Type.Optional(idText()),
         reason: Type.Optional(anyText()),
+        refusal_reason: Type.Optional(word(refusalReasons)),
         release_time: Type.Optional(isoTime()),
         delivery_id: Type.Optional(uuid()),
         event_type: Type.Optional(word(noticeKinds)),

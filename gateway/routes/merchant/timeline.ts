@@ -2,6 +2,7 @@
 import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { namedUuid } from '#core/identity/id.ts'
 import { formatAmount } from '#core/money/money.ts'
+import { refusalReasons, wordOf } from '#core/payment/words.ts'
 import { formatIso } from '#core/text/time.ts'
 import { type Attempt, AttemptOutcome } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { MerchantDelivery } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
@@ -42,12 +43,14 @@ function paymentEntry(event: PaymentHistoryEvent, currency: string): Entry {
   const { party, attemptId, reason, releaseTime } = event
   const name = PaymentEventType[event.type]
   if (name === undefined) throw refusal('INTERNAL_ERROR')
+  const refusalReason = wordOf(refusalReasons, event.refusalReason)
   const about = party.case === 'payeeMobileNumber' ? 'payee' : 'payer'
   const details = {
     amount: formatAmount(event.amountMinor, currency),
     currency,
     ...(attemptId === '' ? {} : { attempt_id: attemptId }),
     ...(reason === '' ? {} : { reason }),
+    ...(refusalReason === undefined ? {} : { refusal_reason: refusalReason }),
     ...(releaseTime === undefined ? {} : { release_time: formatIso(timestampDate(releaseTime)) }),
   }
   return entryOf(event.eventId, name.toLowerCase(), event.time, {

@@ -144,6 +144,7 @@ describe('GET /payments/events', () => {
       '2026-01-01T00:00:01.000Z push_created',
       '2026-01-01T00:00:02.030Z push_failed',
       '2026-01-01T00:00:03.030Z push_failed',
+      '2026-01-01T00:00:04.000Z attempt_refused',
       '2026-01-01T00:00:05.000Z attempt_succeeded',
       '2026-01-01T00:00:09.000Z payment_refunded',
     ])
@@ -152,6 +153,7 @@ describe('GET /payments/events', () => {
       { details: { delivery_id: deliveryId, event_type: 'payment_initiated', kind: 'notify' } },
       { details: { attempt: 1, http_status: 500, error: null } },
       { details: { attempt: 2, http_status: null, error: 'ECONNREFUSED' } },
+      { details: { attempt_id: 'attempt-0', refusal_reason: 'insufficient_funds' } },
       { payer: { mobile_number: '868 350 1234' }, details: { attempt_id: 'attempt-1' } },
       { details: { reason: 'Sold out' } },
     ])

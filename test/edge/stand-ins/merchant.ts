@@ -3,6 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
+import { RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import {
   AttemptOutcome,
   DeliveryKind,
@@ -68,6 +69,15 @@ export function paymentListsStandIn(
         currency: 'TTD',
         events: [
           { ...common, eventId, type: PaymentEventType.PAYMENT_CREATED, time: at(0) },
+          {
+            ...common,
+            eventId: eventId.replace('e1', 'e4'),
+            type: PaymentEventType.ATTEMPT_REFUSED,
+            time: at(4_000),
+            party: payer,
+            attemptId: 'attempt-0',
+            refusalReason: RefusalReason.INSUFFICIENT_FUNDS,
+          },
           {
             ...common,
             eventId: eventId.replace('e1', 'e2'),

@@ -51,7 +51,7 @@ const sessionStatement = sql(
        || r.request_id as place,
      s.session_id::text as id, s.key_id as "keyId"
    from session_request r join session s on s.session_id = r.session_id
-   where r.expire_time > business_now()
+   where r.expire_time > clock_now()
      and r.expire_time >= timestamptz 'epoch' + $1::bigint * interval '1 microsecond'
      and (r.expire_time, r.project_id, r.request_id)
        > (timestamptz 'epoch' + $1::bigint * interval '1 microsecond', $2::uuid, $3::uuid)

@@ -22,7 +22,7 @@ export type ResolvedRow = Account & {
 const resolveStatement = sql(
   'session_resolve',
   `select asked.place::integer as asked, s.session_id as "sessionId",
-     s.consumed_by is not null as spent, s.expire_time <= business_now() as expired, found.place,
+     s.consumed_by is not null as spent, s.expire_time <= clock_now() as expired, found.place,
      ${accountColumns}, ${usedColumns('s.account_id', 'asked.limit_currency')}
    from unnest($1::bytea[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
        $8::text[], $9::text[]) with ordinality

@@ -5,7 +5,7 @@ const sessionsStatement = sql(
   'session_delete_old',
   `delete from session using (
      select session_id from session
-     where consumed_by is null and expire_time < business_now() - interval '30 days'
+     where consumed_by is null and expire_time < clock_now() - interval '30 days'
      order by expire_time limit $1 for update skip locked
    ) as old
    where session.session_id = old.session_id`,
@@ -15,7 +15,7 @@ const requestsStatement = sql(
   'session_request_delete_old',
   `delete from session_request using (
      select project_id, request_id from session_request
-     where expire_time < business_now() - interval '30 days'
+     where expire_time < clock_now() - interval '30 days'
      order by expire_time limit $1 for update skip locked
    ) as old
    where session_request.project_id = old.project_id

@@ -76,20 +76,20 @@ function openStatement(lookupType: LookupType) {
        insert into session_request (project_id, request_id, fingerprint, session_id, expire_time)
        select ($1::uuid[])[n], request_id, ($8::bytea[])[n],
          case when usable then ($9::uuid[])[n] end,
-         business_now() + case when usable then $11::integer else 0 end * interval '1 s'
+         clock_now() + case when usable then $11::integer else 0 end * interval '1 s'
        from found where request_id is not null
        order by n
        on conflict (project_id, request_id) do update
          set session_id = excluded.session_id, expire_time = excluded.expire_time
          where session_request.fingerprint = excluded.fingerprint
-           and session_request.expire_time <= business_now()
+           and session_request.expire_time <= clock_now()
        returning array_position($7::uuid[], request_id) as n
      ), opened as (
        insert into session
          (session_id, project_id, institution_id, account_id, token_hash, ttl_s, expire_time,
           key_id)
        select ($9::uuid[])[n], ($1::uuid[])[n], institution_id, account_id, ($10::bytea[])[n], $11,
-         business_now() + $11 * interval '1 s', $12
+         clock_now() + $11 * interval '1 s', $12
        from found where usable and (request_id is null or n in (select n from claim))
        returning array_position($9::uuid[], session_id) as n, expire_time
      )
@@ -155,7 +155,7 @@ export type RequestedSession = {
 
 const requestedStatement = sql(
   'session_requested',
-  `select r.fingerprint, r.expire_time > business_now() as live, r.session_id as "sessionId",
+  `select r.fingerprint, r.expire_time > clock_now() as live, r.session_id as "sessionId",
      r.expire_time as "expireTime", s.ttl_s as "ttlS", s.key_id as "keyId"
    from session_request r left join session s on s.session_id = r.session_id
    where r.project_id = $1 and r.request_id = $2`,

@@ -129,13 +129,13 @@ type SessionRow = { singleUse: boolean; wasSpent: boolean; hasExpired: boolean; 
 const spendStatement = sql(
   'session_spend',
   `with known as (
-     select session_id, single_use, consumed_by, expire_time <= business_now() as has_expired
+     select session_id, single_use, consumed_by, expire_time <= clock_now() as has_expired
      from session where token_hash = $1 and project_id = $2 and institution_id = $3
    ), spent as (
-     update session s set consumed_by = $4, consume_time = business_now()
+     update session s set consumed_by = $4, consume_time = clock_now()
      from known k
      where s.session_id = k.session_id and s.single_use and s.consumed_by is null
-       and s.expire_time > business_now()
+       and s.expire_time > clock_now()
      returning 1
    )
    select single_use as "singleUse", consumed_by is not null as "wasSpent",
