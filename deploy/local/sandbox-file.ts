@@ -147,20 +147,24 @@ function newSandbox(): Secrets {
   }
 }
 
-/** `projects.demo.api_key` becomes `PROJECTS_DEMO_API_KEY`; no value holds a character that a shell reads. */
+/** No value holds a character that a shell reads. */
 function shellLines(sandbox: SandboxFile): string {
-  const lines: string[] = []
-  const add = (names: string[], value: unknown): void => {
+  return shellVariables(sandbox)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')
+}
+
+/** The shell variables of sandbox.env with their values: `projects.demo.api_key` is `PROJECTS_DEMO_API_KEY`. */
+export function shellVariables(sandbox: SandboxFile): [string, string][] {
+  const entriesOf = (names: string[], value: unknown): [string, string][] => {
     if (typeof value === 'object' && value !== null) {
-      for (const [name, inner] of Object.entries(value)) add([...names, name], inner)
-      return
+      return Object.entries(value).flatMap(([name, inner]) => entriesOf([...names, name], inner))
     }
     const name = names
       .join('_')
       .toUpperCase()
       .replaceAll(/[^A-Z0-9]/g, '_')
-    lines.push(`${name}=${String(value)}`)
+    return [[name, String(value)]]
   }
-  add([], sandbox)
-  return `${lines.join('\n')}\n`
+  return entriesOf([], sandbox)
 }

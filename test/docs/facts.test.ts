@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { formatAmount } from '#core/money/money.ts'
 import { describeSettings } from '#platform/config/config.ts'
 import { feeSchedule as feeScheduleReader } from '#platform/config/values.ts'
+import { localCommands } from '../../clients/cli/main.ts'
+import { portableCommands } from '../../clients/cli/portable-commands.ts'
 import { chargeMinor } from '../../services/payments/domain/fees.ts'
 import {
   draftPayment,
@@ -146,6 +148,18 @@ it('no text for receivers says that the id of a push identifies a payment', () =
   const isWrong = (file: string) =>
     /dedup\w* by (it|\W*PW-delivery-id)/i.test(fs.readFileSync(path.join(root, file), 'utf8'))
   expect(files.filter(isWrong)).toEqual([])
+})
+
+it('the page of the command line names every command that its package lacks', () => {
+  const [, sentence = ''] =
+    /all commands but those that work on[^:]+:([^.]+)\./.exec(readPage('docs/cli.md')) ?? []
+  const packed = new Set(portableCommands.map(({ name }) => name.split(' ')[0]))
+  const lacking = localCommands.map(({ name }) => {
+    const [group = ''] = name.split(' ')
+    return packed.has(group) ? name : group
+  })
+  const named = sentence.match(/`[^`]+`/g)?.map((word) => word.slice(1, -1)) ?? []
+  expect(named.toSorted()).toEqual([...new Set(lacking)].toSorted())
 })
 
 it('the fields of the glossary for merchants are in the documents of the API', () => {

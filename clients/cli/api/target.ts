@@ -1,7 +1,7 @@
 // Which deployment of the public API is called, and with which credentials.
 import fs from 'node:fs'
 import path from 'node:path'
-import type { SandboxFile } from '../../../deploy/local/sandbox-file.ts'
+import { type SandboxFile, shellVariables } from '../../../deploy/local/sandbox-file.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** Names of the projects of a sandbox. */
@@ -25,6 +25,10 @@ export type Target = {
   foreignKey?: string | undefined
   /** True for a production key, with which nothing may be made. */
   readOnly: boolean
+  /** Names of the shell variables that hold these keys; none when unset. */
+  variables?: ReadonlyMap<string, string>
+  /** The file that sets these variables, if there is one. */
+  variablesFile?: string | undefined
 }
 
 /** Options of every command that calls the public API. */
@@ -61,11 +65,16 @@ function targetOfKeys(options: Given, env: NodeJS.ProcessEnv, subscriptionKey: s
     throw new UsageError('--base-url or PAYWEAVE_BASE_URL is missing: a key needs an address')
   }
   const simulator = options['simulator-url']
+  const apiKey = options['api-key'] ?? env['PAYWEAVE_API_KEY']
   return {
     baseUrl: httpUrl(baseUrl, 'base-url'),
-    projects: { demo: { subscriptionKey, apiKey: options['api-key'] ?? env['PAYWEAVE_API_KEY'] } },
+    projects: { demo: { subscriptionKey, apiKey } },
     ...(simulator !== undefined && { simulatorUrl: httpUrl(simulator, 'simulator-url') }),
     readOnly: false,
+    variables: new Map([
+      [subscriptionKey, 'PAYWEAVE_SUBSCRIPTION_KEY'],
+      ...(apiKey === undefined ? [] : [[apiKey, 'PAYWEAVE_API_KEY'] as const]),
+    ]),
   }
 }
 
@@ -84,6 +93,7 @@ function targetOfFile(options: Given, env: NodeJS.ProcessEnv): Target {
   }
   const sandbox = JSON.parse(fs.readFileSync(file, 'utf8')) as SandboxFile
   const wallet = sandbox.institutions['Demo Wallet']
+  const variablesFile = path.join(path.dirname(file), 'sandbox.env')
   const projects = Object.entries(sandbox.projects).map(([name, project]) => [
     name,
     {
@@ -103,6 +113,8 @@ function targetOfFile(options: Given, env: NodeJS.ProcessEnv): Target {
     simulatorUrl: httpUrl(options['simulator-url'] ?? sandbox.simulator_url, 'simulator-url'),
     foreignKey: sandbox.production_key,
     readOnly: false,
+    variables: new Map(shellVariables(sandbox).map(([name, value]) => [value, name])),
+    variablesFile: fs.existsSync(variablesFile) ? variablesFile : undefined,
   }
 }
 

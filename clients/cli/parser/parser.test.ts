@@ -33,6 +33,11 @@ it('the help names groups under headings, and the help of a group its commands',
     expect(out).toContain(`\n${heading}\n`)
   }
   expect(out).toMatch(/^ {2}payments {2}/m)
+  expect(out).toMatch(/^ {2}approval {2}.*second person/m)
+  expect(out).toMatch(/^ {2}routes {2}.*connector/m)
+  const [, others = ''] = out.split('\nOthers:\n')
+  const names = others.split('\n\n')[0]?.match(/^ {2}\w+/gm)
+  expect(names?.map((name) => name.trim())).toEqual(['completion'])
   const group = await payweave('help', 'payments')
   expect(group.code).toBe(0)
   for (const name of ['list', 'show', 'cancel', 'refund']) {

@@ -1,8 +1,10 @@
-// Shows what a trigger prints, and that no key is in it; a server of the test stands for the gateway.
+// Shows what a trigger prints, that no key is in it, and that it can be pasted; a server of the test stands for the gateway.
+import { execFileSync } from 'node:child_process'
 import type { RequestListener } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { serveHttp, type TestHttpServer } from '../../../test/support/http-server.ts'
+import { curlLine } from '../api/masked.ts'
 import { runCommandLine } from '../main.ts'
 import { triggers } from './command.ts'
 
@@ -24,9 +26,10 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
+const env = { PAYWEAVE_SUBSCRIPTION_KEY: 'pwk_test_for-nobody', PAYWEAVE_API_KEY: 'secret-key' }
+
 async function payweave(...words: string[]) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  const env = { PAYWEAVE_SUBSCRIPTION_KEY: 'pwk_test_for-nobody', PAYWEAVE_API_KEY: 'secret-key' }
   const code = await runCommandLine(words, { env, stdout, stderr })
   return { code, out: String(stdout.read() ?? ''), err: String(stderr.read() ?? '') }
 }
@@ -40,16 +43,40 @@ it('every outcome has a name of its own and a sentence', () => {
   }
 })
 
-it('the requests are printed for a shell, with the keys masked, and then the outcome', async () => {
+it('the requests are printed for a shell, with variables for the keys, and then the outcome', async () => {
   const { code, out, err } = await payweave('trigger', 'payment.cancelled', '--base-url', baseUrl)
   expect({ code, err }).toEqual({ code: 0, err: '' })
   const lines = out.split('\n').filter((line) => line.startsWith('curl '))
   expect(lines).toHaveLength(2)
   expect(lines[0]).toContain(`-X POST '${baseUrl}/payments/request?version=2024-10-01'`)
-  expect(lines[0]).toContain("-H 'PW-subscription-key: pwk_test_********'")
-  expect(lines[0]).toContain('"api_key":"********"')
   expect(out).toContain('"payment_details_id": "payment-1"')
   expect(out).not.toMatch(/for-nobody|secret-key/)
+  // Pasted, it is the same request.
+  const script = `curl() { for argument; do printf '%s\\0' "$argument"; done; }\n${lines[0]}`
+  const pasted = execFileSync('/bin/sh', ['-euc', script], { encoding: 'utf8', env }).split('\0')
+  expect(pasted).toContain(`PW-subscription-key: ${env.PAYWEAVE_SUBSCRIPTION_KEY}`)
+  const body = JSON.parse(pasted[pasted.indexOf('-d') + 1] ?? '') as object
+  expect(body).toMatchObject({ api_key: env.PAYWEAVE_API_KEY, transaction_request: {} })
+})
+
+it('a command to paste names the variables of the sandbox, and those that a response gives', () => {
+  const line = curlLine(
+    {
+      method: 'GET',
+      url: 'http://127.0.0.1/payments/status?api_key=it%27s-secret&id=1',
+      headers: { 'PW-subscription-key': 'k1' },
+      body: '{"session_token":"pws_1","name":"Ama\\u0027s"}',
+    },
+    new Map([
+      ["it's-secret", 'PROJECTS_DEMO_API_KEY'],
+      ['k1', 'PROJECTS_DEMO_SUBSCRIPTION_KEY'],
+    ]),
+  )
+  expect(line).toBe(
+    `curl -sS 'http://127.0.0.1/payments/status?api_key='"$PROJECTS_DEMO_API_KEY"'&id=1'` +
+      ` -H 'PW-subscription-key: '"$PROJECTS_DEMO_SUBSCRIPTION_KEY"` +
+      ` -d '{"session_token":"'"$SESSION_TOKEN"'","name":"Ama'\\''s"}'`,
+  )
 })
 
 it('an unexpected outcome of a trigger exits with 1, as JSON too', async () => {

@@ -1,7 +1,7 @@
 // The command that runs a trigger of the sandbox and shows its calls; the triggers are in files of their own.
 import { caller, type Sent } from '../api/api-call.ts'
 import { clientOf } from '../api/client.ts'
-import { curlLine, masked } from '../api/masked.ts'
+import { curlLine, masked, quoted, type Variables } from '../api/masked.ts'
 import { receiverAt } from '../api/receiver.ts'
 import { keyOptions, readTarget, targetOptions } from '../api/target.ts'
 import type { Command, CommandContext } from '../command.ts'
@@ -54,7 +54,8 @@ async function trigger(context: CommandContext): Promise<number> {
     throw new UsageError('outcomes exist only in a sandbox; this is a production key')
   const withinMs = wholeNumber(options['within'] ?? defaultWithinS, 'within', 86_400) * 1_000
   const signal = context.stopping
-  const call = caller(target, { signal, onSent: showOnce(context) })
+  if (target.variablesFile !== undefined && !json) print(`. ${quoted(target.variablesFile)}`)
+  const call = caller(target, { signal, onSent: showOnce(context, target.variables) })
   const outcome = await row.run({
     target,
     shop: clientOf(target, call),
@@ -95,14 +96,17 @@ function missing(option: string): never {
 }
 
 /** Shows each request as it is sent, and a polled one once. */
-function showOnce({ json, print }: CommandContext): (sent: Sent) => void {
+function showOnce(
+  { json, print }: CommandContext,
+  variables: Variables = new Map(),
+): (sent: Sent) => void {
   const seen = new Set<string>()
   return (sent) => {
     const { method, url, body = '' } = sent
     const key = `${method} ${url} ${body}`
     if (seen.has(key)) return
     seen.add(key)
-    const line = curlLine(sent)
+    const line = curlLine(sent, variables)
     print(json ? JSON.stringify({ request: line }) : line)
   }
 }

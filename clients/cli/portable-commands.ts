@@ -1,0 +1,40 @@
+// The commands that work without a checkout, with the keys of a merchant or a bearer.
+import { conformanceCommand } from '../../tools/conformance/command.ts'
+import { auditCommands } from './audit.ts'
+import { approvalCommands } from './billing/approvals.ts'
+import { billCommands } from './billing/bills.ts'
+import { catalogueCommands } from './billing/catalogue.ts'
+import type { Command } from './command.ts'
+import { deliveryCommands } from './deliveries/command.ts'
+import { tailCommand } from './deliveries/tail.ts'
+import { institutionCommands } from './institutions.ts'
+import { keyCommands } from './keys.ts'
+import { ledgerCommands } from './ledger.ts'
+import { listenCommand } from './listen.ts'
+import { paymentCommands } from './payments.ts'
+import { projectCommands } from './projects.ts'
+import { requestsCommand } from './requests/tail.ts'
+import { routeCommands } from './routes.ts'
+import { sealCommands } from './seal.ts'
+import { triggerCommand } from './trigger/command.ts'
+
+/** What the package of the command line has. */
+export const portableCommands: readonly Command[] = [
+  ...paymentCommands,
+  tailCommand,
+  ...deliveryCommands,
+  listenCommand,
+  triggerCommand,
+  conformanceCommand,
+  ...sealCommands,
+  requestsCommand,
+  ...projectCommands,
+  ...auditCommands,
+  ...keyCommands,
+  ...institutionCommands,
+  ...ledgerCommands,
+  ...catalogueCommands,
+  ...billCommands,
+  ...approvalCommands,
+  ...routeCommands,
+]
