@@ -3,10 +3,16 @@ import type { DescService } from '@bufbuild/protobuf'
 import type { Client } from '@grpc/grpc-js'
 import { AccessService } from '../../gen/payweave/accounts/v1/access_pb.js'
 import { AccountsService } from '../../gen/payweave/accounts/v1/accounts_pb.js'
+import { BalanceService } from '../../gen/payweave/accounts/v1/balances_pb.js'
+import { CustomerService } from '../../gen/payweave/accounts/v1/customers_pb.js'
+import { ItemClaimService } from '../../gen/payweave/accounts/v1/item_claim_pb.js'
+import { KeyAdministrationService } from '../../gen/payweave/accounts/v1/key_administration_pb.js'
 import { LedgerService } from '../../gen/payweave/accounts/v1/ledger_pb.js'
 import { MovementService } from '../../gen/payweave/accounts/v1/movement_pb.js'
+import { OnboardingService } from '../../gen/payweave/accounts/v1/onboarding_pb.js'
 import { ReviewReportService } from '../../gen/payweave/accounts/v1/review_report_pb.js'
 import { SettlementPostingService } from '../../gen/payweave/accounts/v1/settlement_posting_pb.js'
+import { ApprovalService } from '../../gen/payweave/approvals/v1/approvals_pb.js'
 import { BillerService } from '../../gen/payweave/backend/v1/billers_pb.js'
 import { ChargeService } from '../../gen/payweave/backend/v1/charges_pb.js'
 import { PayoutService } from '../../gen/payweave/backend/v1/payouts_pb.js'
@@ -15,6 +21,8 @@ import { ReviewService } from '../../gen/payweave/backend/v1/reviews_pb.js'
 import { TransferService } from '../../gen/payweave/backend/v1/transfers_pb.js'
 import { BillingService } from '../../gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '../../gen/payweave/billing/v1/catalogue_pb.js'
+import { ApiLogService } from '../../gen/payweave/delivery/v1/api_log_pb.js'
+import { DeadLetterService } from '../../gen/payweave/delivery/v1/dead_letter_pb.js'
 import { DeliveryService } from '../../gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '../../gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '../../gen/payweave/delivery/v1/merchant_delivery_pb.js'
@@ -23,7 +31,9 @@ import { InstitutionService } from '../../gen/payweave/institution/v1/institutio
 import { TransferReportService } from '../../gen/payweave/institution/v1/transfer_report_pb.js'
 import { ChargeReportService } from '../../gen/payweave/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '../../gen/payweave/payments/v1/checkout_pb.js'
+import { PaymentOperationsService } from '../../gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '../../gen/payweave/payments/v1/payments_pb.js'
+import { RoutingService } from '../../gen/payweave/payments/v1/routes_pb.js'
 import { SettlementService } from '../../gen/payweave/payments/v1/settlement_pb.js'
 import { QuotesService } from '../../gen/payweave/quotes/v1/quotes_pb.js'
 import { type ChannelSettings, openChannel } from './channel.ts'
@@ -42,26 +52,38 @@ export type Part =
   | 'delivery'
   | 'backend'
 
-const services = {
+/** Every service that a bearer may call, by the name of its client; those that each part serves have no name. */
+export const services = {
   payments: ['payments', PaymentsService],
   checkout: ['payments', CheckoutService],
   chargeReports: ['payments', ChargeReportService],
   settlements: ['payments', SettlementService],
+  paymentOperations: ['payments', PaymentOperationsService],
+  routing: ['payments', RoutingService],
+  refundApprovals: ['payments', ApprovalService],
   access: ['accounts', AccessService],
   accounts: ['accounts', AccountsService],
   reviewReports: ['accounts', ReviewReportService],
   ledger: ['accounts', LedgerService],
   movements: ['accounts', MovementService],
   settlementPostings: ['accounts', SettlementPostingService],
+  balances: ['accounts', BalanceService],
+  customers: ['accounts', CustomerService],
+  onboardings: ['accounts', OnboardingService],
+  itemClaims: ['accounts', ItemClaimService],
+  keyAdministration: ['accounts', KeyAdministrationService],
   institution: ['institution', InstitutionService],
   transferReports: ['institution', TransferReportService],
   quotes: ['quotes', QuotesService],
   billing: ['billing', BillingService],
   catalogue: ['billing', CatalogueService],
+  billApprovals: ['billing', ApprovalService],
   deliveries: ['delivery', DeliveryService],
   merchantDeliveries: ['delivery', MerchantDeliveryService],
   replays: ['delivery', ReplayService],
   endpoints: ['delivery', EndpointService],
+  deadLetters: ['delivery', DeadLetterService],
+  apiLog: ['delivery', ApiLogService],
   charges: ['backend', ChargeService],
   payouts: ['backend', PayoutService],
   reviews: ['backend', ReviewService],

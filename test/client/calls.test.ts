@@ -1,12 +1,14 @@
 // What the published client does for one call: headers, deadline, cancellation, credential and error.
-import { rmSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { DescService } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { Health, HealthCheckResponse_ServingStatus as Serving } from '#gen/health/v1/health_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { CallContext } from '#platform/rpc/context.ts'
 import { PayweaveError, Status } from '../../clients/grpc/index.ts'
+import { services } from '../../clients/grpc/payweave.ts'
 import { eventually } from '../support/eventually.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { atEnd, callContext, connect, errorOf, otherToken, serve, token } from './harness.ts'
@@ -34,6 +36,31 @@ async function servePayments(answer: (context: CallContext) => unknown = () => u
 function gone({ signal }: CallContext): Promise<void> {
   return new Promise((resolve) => signal?.addEventListener('abort', () => resolve()))
 }
+
+it('a client has a name for every service, which its page lists, but for those of each process', async () => {
+  const [gen, page] = [
+    new URL('../../gen/payweave/', import.meta.url),
+    readFileSync('clients/grpc/README.md', 'utf8'),
+  ]
+  const files = globSync('**/*_pb.js', { cwd: gen })
+  const modules = await Promise.all(
+    files.map(
+      async (file) => (await import(new URL(file, gen).href)) as Record<string, DescService>,
+    ),
+  )
+  const all = modules.flatMap((one) => Object.values(one)).filter(({ kind }) => kind === 'service')
+  const named = new Set(Object.values(services).map(([, service]) => service.typeName as string))
+  const others = all.map(({ typeName }) => typeName).filter((name) => !named.has(name))
+  expect(others.map((name) => name.split('.').at(-1)).toSorted()).toEqual([
+    'CallService',
+    'ClockService',
+    'InboxService',
+    'KeyService',
+  ])
+  for (const [name, [part]] of Object.entries(services)) {
+    expect(page).toMatch(new RegExp(`^\\| ${part} \\|.*\`${name}\``, 'm'))
+  }
+})
 
 describe('a call', () => {
   it('a call carries bearer and typed messages', async () => {
