@@ -64,6 +64,7 @@ class Transport:
         timeout: float,
         max_retries: int,
         ssl_context: ssl.SSLContext | None,
+        proxy: str | None,
     ) -> None:
         url = urlsplit(base_url)
         if url.scheme not in ("http", "https") or not url.hostname:
@@ -72,7 +73,7 @@ class Transport:
         self._headers = dict(headers)
         self._timeout = timeout
         self._max_retries = max_retries
-        self._connections = Connections(url, ssl_context)
+        self._connections = Connections(url, ssl_context, proxy)
 
     def close(self) -> None:
         """Close idle connections."""
@@ -103,14 +104,13 @@ class Transport:
         target = f"{self._prefix}{call.path}?{urlencode({'version': call.version, **query})}"
         # On a connection that was idle, a failure may mean that the call was executed.
         connection = self._connections.take(new=call.once)
-        end = time.monotonic() + timeout
+        connection.end = time.monotonic() + timeout
         try:
-            connection.timeout = timeout
-            if connection.sock is not None:
-                connection.sock.settimeout(timeout)
             connection.request(call.method, target, body, {**headers, "PW-request-date": now})
             response = connection.getresponse()
-            content = _read(response, end)
+            # Read to its end, it frees the connection for the next call.
+            content = response.read()
+            response.close()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             within = f" within {timeout} s" if isinstance(error, TimeoutError) else ""
@@ -128,17 +128,6 @@ class Transport:
         if 200 <= response.status < 300 and found is not None:
             return found
         raise _refusal(response, found or {}, headers["PW-request-id"])
-
-
-def _read(response: http.client.HTTPResponse, end: float) -> bytes:
-    chunks: list[bytes] = []
-    while chunk := response.read1(65_536):
-        chunks.append(chunk)
-        if time.monotonic() > end:
-            raise TimeoutError
-    # Read to its end, it frees the connection for the next call.
-    response.close()
-    return b"".join(chunks)
 
 
 def _may_pass(call: Call, error: PayweaveError) -> bool:

@@ -32,8 +32,9 @@ class Payweave:
         timeout: float = 30.0,
         max_retries: int = 3,
         ssl_context: ssl.SSLContext | None = None,
+        proxy: str | None = None,
     ) -> None:
-        """Make a client. Raises a ValueError that names an option which is empty.
+        """Make a client. Raises a ValueError that names an option which is empty, and for a proxy that is no http address.
 
         :param base_url: address of the API, for example `https://api.example.com`
         :param subscription_key: key of your project, 32 characters
@@ -41,9 +42,12 @@ class Payweave:
         :param origin_country: ISO 3166-1 alpha-2 code of the country of your transactions
         :param ip_address: address of your server, which the allow-list of your project has
         :param user_agent: name of your software, added to that of the SDK
-        :param timeout: seconds for one attempt; the default is more than the API takes for any response
+        :param timeout: seconds for one attempt, from opening the connection to the end of the response; the default is
+            more than the API takes for any response
         :param max_retries: how often a call is repeated after a transient error
         :param ssl_context: in place of the default one
+        :param proxy: address of the proxy through which an https address is reached, `http://[name:password@]host:port`;
+            an empty text for none; default: that of HTTPS_PROXY and NO_PROXY, as the standard library reads them
         """
         required = {
             "base_url": base_url,
@@ -69,6 +73,7 @@ class Payweave:
             timeout=timeout,
             max_retries=max_retries,
             ssl_context=ssl_context,
+            proxy=proxy,
         )
         send = self._transport.send
         self.payments = PaymentCalls(send, api_key)

@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import json
-import os
 import threading
 import time
 import unittest
@@ -13,7 +12,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import payweave
 from payweave import Payweave, PayweaveError, SealingKey, WaitError, WebhookError, seal_value
-from payweave._connections import Connections
 
 CREDENTIALS = {
     "subscription_key": "pwk_test_0123456789abcdefghijklm",
@@ -96,7 +94,9 @@ class Server:
         test.addCleanup(server.server_close)
         test.addCleanup(server.shutdown)
         test.addCleanup(self.ended.set)
-        self.url = f"http://127.0.0.1:{server.server_port}"
+        self.server = server
+        self.port = server.server_port
+        self.url = f"http://127.0.0.1:{self.port}"
 
     def header(self, name):
         return [headers[name] for _, _, headers, _ in self.seen]
@@ -207,21 +207,6 @@ class Calls(TestCase):
         _, client = self.against((307, {}, {"Location": other.url}))
         self.assertEqual(self.error_of(client.payments.create, ORDER).reason, "HTTP_307")
         self.assertEqual(other.seen, [])
-
-    def test_calls_share_a_connection_and_a_forked_process_has_its_own(self):
-        server, client = self.against(CREATED)
-        client.payments.create(ORDER)
-        client.payments.create(ORDER)
-        self.assertEqual(len(server.connections), 1)
-        connections = Connections(urlsplit(server.url), None)
-        self.addCleanup(connections.close)
-        own = connections.take()
-        connections.give(own)
-        self.assertIs(connections.take(), own)
-        connections.give(own)
-        connections._process = os.getppid()
-        self.assertIsNot(connections.take(), own)
-        own.close()
 
     def test_money_is_never_a_float(self):
         server, client = self.against(CREATED)
