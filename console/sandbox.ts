@@ -53,7 +53,7 @@ export function sandboxOf(target: Target): Sandbox {
 async function runTrigger(trigger: Trigger, target: Target): Promise<Outcome> {
   const calls = new Set<string>()
   const signal = AbortSignal.timeout(maxMs)
-  const onSent = (sent: Sent) => calls.add(curlLine(sent))
+  const onSent = (sent: Sent) => calls.add(curlLine(sent, target.variables))
   const call = caller(target, { signal, onSent })
   const outcome = trigger.run({
     target,

@@ -19,7 +19,10 @@ export type Variables = ReadonlyMap<string, string>
  * A request as a curl command line for a POSIX shell. A secret is the variable that holds it; one that no variable of
  * the sandbox holds, such as a session token, is a variable of the name of its field.
  */
-export function curlLine({ method, url, headers, body }: Sent, variables: Variables): string {
+export function curlLine(
+  { method, url, headers, body }: Sent,
+  variables: Variables = new Map(),
+): string {
   const secretOf = (name: string, value: unknown) =>
     `*.${variables.get(String(value)) ?? variableOf(name)}.*`
   const shownUrl = new URL(url)

@@ -10,6 +10,7 @@ import {
 } from '#gen/payweave/billing/v1/billing_pb.js'
 import { type ReviewItem, ReviewItemSchema } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { oneOperand } from '../access.ts'
+import { hasMerchantKeys, merchantKeyOptions, merchantOptions } from '../api/merchant.ts'
 import { type Command, type CommandContext, optionsFor } from '../command.ts'
 import { connect } from '../connection.ts'
 import { jsonLine, printable, time, wordOf } from '../output/print.ts'
@@ -18,12 +19,20 @@ import { wholeNumber } from '../parser/whole-number.ts'
 import { UsageError } from '../usage-error.ts'
 import { printApproval } from './approvals.ts'
 import { withCatalogue } from './catalogue.ts'
+import { showBill, showReceipt } from './merchant-bills.ts'
 
 const billingOptions = optionsFor('billing')
 const projectOption = { project: 'UUID, or a name in sandbox.json (demo)' } as const
 
 /** The commands of `bill`. */
 export const billCommands: Command[] = [
+  {
+    name: 'bill show',
+    operands: '<transaction id>',
+    summary: 'Shows the outcome of a bill payment, by the public API.',
+    options: merchantOptions,
+    run: showBill,
+  },
   {
     name: 'bill reviews',
     operands: '',
@@ -52,13 +61,14 @@ export const billCommands: Command[] = [
     name: 'bill receipt',
     operands: '<transaction id>',
     summary:
-      'Writes the receipt of a payment as PDF and prints its link, which opens without a key.',
+      'Writes the receipt of a payment as PDF and prints its link, which opens without a key. With the keys of a merchant it shows the receipt.',
     options: {
+      ...merchantKeyOptions,
       ...projectOption,
       ...billingOptions,
       out: 'file to write; it must not exist yet',
     },
-    run: receipt,
+    run: (context) => (hasMerchantKeys(context) ? ownReceipt(context) : receipt(context)),
   },
 ]
 
@@ -109,6 +119,13 @@ function decisionOf({ flags, options }: CommandContext) {
   }
   if (failedWith !== undefined) return { case: 'failedWith' as const, value: failedWith }
   return { case: flags.has('paid') ? ('paid' as const) : ('enquireAgain' as const), value: true }
+}
+
+async function ownReceipt(context: CommandContext): Promise<void> {
+  if (context.options['out'] !== undefined) {
+    throw new UsageError('--out needs a bearer (--token): the public API has no PDF of a receipt')
+  }
+  await showReceipt(context)
 }
 
 async function receipt(context: CommandContext): Promise<void> {

@@ -96,10 +96,7 @@ function missing(option: string): never {
 }
 
 /** Shows each request as it is sent, and a polled one once. */
-function showOnce(
-  { json, print }: CommandContext,
-  variables: Variables = new Map(),
-): (sent: Sent) => void {
+function showOnce({ json, print }: CommandContext, variables?: Variables): (sent: Sent) => void {
   const seen = new Set<string>()
   return (sent) => {
     const { method, url, body = '' } = sent

@@ -126,6 +126,29 @@ describe('the commands on payments', { concurrent: true }, () => {
     expect([byMerchant.code, byMerchant.err]).toEqual([2, expect.stringContaining('410')])
   })
 
+  it('payweave bill shows a bill payment and its receipt by the keys of the merchant, and its PDF needs a bearer', async () => {
+    const { body } = await shop.call('POST', '/bill_payments/pay', {
+      query: { version: '2026-07-01' },
+      headers: { 'Idempotency-Key': crypto.randomUUID() },
+      body: {
+        biller_code: 'DEMO_POWER',
+        product_code: 'PREPAID',
+        amount: '25.00',
+        currency: 'USD',
+        customer_reference: '12345678',
+      },
+    })
+    const id = String(body['transaction_id'])
+    const shown = await withKeys('bill', 'show', id)
+    expect(shown).toMatchObject({ code: 0, err: '' })
+    expect(shown.out).toMatch(/^status +SUCCESS$/m)
+    const [receipt] = rows((await withKeys('bill', 'receipt', id, '--json')).out)
+    expect(receipt).toMatchObject({ transaction_id: id, amount: '25.00', biller_code: 'DEMO_POWER' })
+    expect(receipt?.['receipt_id']).toBe(body['receipt_id'])
+    const written = await withKeys('bill', 'receipt', id, '--out', '/nowhere/receipt.pdf')
+    expect([written.code, written.err]).toEqual([2, expect.stringContaining('--token')])
+  })
+
   it('payweave payments refuses an unknown payment, a wrong filter and a missing key, and prints no key', async () => {
     const unknown = await payments('show', crypto.randomUUID())
     expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('PAYMENT_NOT_FOUND')])
