@@ -49,7 +49,7 @@ it('a client has a name for every service, which its page lists, but for those o
     ),
   )
   const all = modules.flatMap((one) => Object.values(one)).filter(({ kind }) => kind === 'service')
-  const named = new Set(Object.values(services).map(([, service]) => service.typeName as string))
+  const named = new Set<string>(Object.values(services).map(([, service]) => service.typeName))
   const others = all.map(({ typeName }) => typeName).filter((name) => !named.has(name))
   expect(others.map((name) => name.split('.').at(-1)).toSorted()).toEqual([
     'CallService',

@@ -47,9 +47,9 @@ class Connection(http.client.HTTPConnection):
 
     def _connect_within(self, address: tuple[str, int], *_: object) -> socket.socket:
         failure: OSError | None = None
-        for *_, found in socket.getaddrinfo(*address, 0, socket.SOCK_STREAM):
+        for found in socket.getaddrinfo(*address, 0, socket.SOCK_STREAM):
             try:
-                return socket.create_connection((str(found[0]), address[1]), self.left())
+                return socket.create_connection((str(found[4][0]), address[1]), self.left())
             except OSError as error:
                 failure = error
         raise failure or OSError("the host has no address")
@@ -58,7 +58,8 @@ class Connection(http.client.HTTPConnection):
         if self.sock is None:
             self.connect()
         for start in range(0, len(data), _SENT_AT_ONCE):
-            self.sock.settimeout(self.left())
+            if self.sock is not None:
+                self.sock.settimeout(self.left())
             super().send(data[start : start + _SENT_AT_ONCE])
 
 
