@@ -143,7 +143,11 @@ describe('the commands on payments', { concurrent: true }, () => {
     expect(shown).toMatchObject({ code: 0, err: '' })
     expect(shown.out).toMatch(/^status +SUCCESS$/m)
     const [receipt] = rows((await withKeys('bill', 'receipt', id, '--json')).out)
-    expect(receipt).toMatchObject({ transaction_id: id, amount: '25.00', biller_code: 'DEMO_POWER' })
+    expect(receipt).toMatchObject({
+      transaction_id: id,
+      amount: '25.00',
+      biller_code: 'DEMO_POWER',
+    })
     expect(receipt?.['receipt_id']).toBe(body['receipt_id'])
     const written = await withKeys('bill', 'receipt', id, '--out', '/nowhere/receipt.pdf')
     expect([written.code, written.err]).toEqual([2, expect.stringContaining('--token')])
