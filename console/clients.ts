@@ -1,4 +1,5 @@
 // The console's clients of the services. Each call of a person is written down before it is made.
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { type Client, Code, ConnectError } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
@@ -46,6 +47,9 @@ export type Record = (activity: Activity) => Promise<void>
 
 /** The clients of all services, in whose calls a person acts. */
 export type Clients = ReturnType<typeof openClients>
+
+/** Set within calls that one line stands for. */
+const summed = new AsyncLocalStorage<true>()
 
 /** What every page reads to show where it is. */
 const navigation = new Set([
@@ -110,6 +114,11 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     endpoints: delivery.of(EndpointService),
     replays: delivery.of(ReplayService),
     replayPolls: delivery.unrecordedOf(ReplayService),
+    /** Makes calls that one line of the record stands for, such as the many looks of a search. */
+    summedUp: async <T>(what: string, target: string, calls: () => Promise<T>): Promise<T> => {
+      await note(record, what, { itemId: target })
+      return await summed.run(true, calls)
+    },
     closers: [accounts, payments, institution, quotes, billing, delivery],
   }
 }
@@ -132,7 +141,7 @@ function recorded<S extends DescService>(
     if (call === undefined) continue
     const rpc = `${service.typeName}/${method.name}`
     const first = async (request: object) => {
-      if (!navigation.has(rpc)) await note(record, rpc, request)
+      if (!navigation.has(rpc) && summed.getStore() === undefined) await note(record, rpc, request)
     }
     calls[method.localName] =
       method.methodKind === 'unary'

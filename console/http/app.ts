@@ -35,7 +35,7 @@ import { registerPayment } from '../routes/payment.ts'
 import { registerPayments } from '../routes/payments.ts'
 import { registerPushes } from '../routes/pushes.ts'
 import { registerReceivers } from '../routes/receivers.ts'
-import { registerSearch } from '../routes/search.ts'
+import { registerSearch, type SearchLimits } from '../routes/search.ts'
 import { registerStuck } from '../routes/stuck.ts'
 import type { Sandbox } from '../sandbox.ts'
 import { type LocalProviderOptions, registerLocalProvider } from '../sign-in/local-provider.ts'
@@ -74,17 +74,22 @@ export type ConsoleOptions = {
   local: LocalProviderOptions | undefined
   /** How slowly a file or a stream may be read; the defaults otherwise. */
   readerLimits?: ReaderLimits
+  /** How far a search over many projects goes; the default otherwise. */
+  searchLimits?: SearchLimits
   log: Logger
 }
 
 const defaultReaderLimits = { stalledMs: 60_000, maxMs: 15 * 60_000 }
 const bodyLimitBytes = 64 * 1024
+/** Below the deadline of a page. */
+const defaultSearchLimits = { maxProjects: 1_000, maxMs: 8_000 }
 const requestTimeoutMs = 30_000
 
 /** Makes the server; it does not listen yet. */
 export async function createConsole(options: ConsoleOptions): Promise<FastifyInstance> {
   const { environment, consoleUrl, publicBaseUrl, limits, db, clients, oidc, local, log } = options
   const { readerLimits = defaultReaderLimits, sandbox } = options
+  const { searchLimits = defaultSearchLimits } = options
   const { host, origin, protocol } = new URL(consoleUrl)
   const app = Fastify({
     bodyLimit: bodyLimitBytes,
@@ -118,7 +123,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerSignIn(app, { oidc, sessions, worker, consoleUrl, log })
   registerHome(app, { worker, clients })
   registerOverview(app, { worker, clients })
-  registerSearch(app, { worker, clients })
+  registerSearch(app, { worker, clients, limits: searchLimits })
   registerPayments(app, { worker, clients })
   registerPayment(app, { worker, clients, publicBaseUrl })
   registerPushes(app, { worker, clients })

@@ -2,15 +2,14 @@
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { Failure } from '#core/errors/errors.ts'
 import { isUuid, randomId } from '#core/identity/id.ts'
-import { isOfStaff } from '#platform/rpc/auth/roles.ts'
-import { runWithContext } from '#platform/rpc/context.ts'
+import { currentContext, runWithContext } from '#platform/rpc/context.ts'
 import { newTraceparent } from '#platform/telemetry/spans.ts'
 import type { Clients } from '../clients.ts'
 import { sendPage } from '../pages/render.ts'
 import { isOwnForm, type Session, type Sessions } from '../sign-in/sessions.ts'
 import { isFromOwnPage } from './guard.ts'
 import { withMadeCalls } from './made-calls.ts'
-import { projectsOf, shownProject } from './projects.ts'
+import { headerProjects, pageProject } from './projects.ts'
 import type { RequestLimits } from './request-limits.ts'
 import { type May, mayOf, type ShownProject } from './shell.ts'
 import { type ReaderLimits, streamTo } from './stream.ts'
@@ -70,8 +69,6 @@ export type WorkerOptions = {
 }
 
 const deadlineMs = 10_000
-/** Projects that the header leads to; a page lists all. */
-const maxProjects = 10
 
 /** Makes the wrappers. */
 export function createWorker(options: WorkerOptions): Worker {
@@ -95,11 +92,19 @@ export function createWorker(options: WorkerOptions): Worker {
       }
       return await runWithContext(context, async () => {
         const within: Work['within'] = (other, calls) =>
-          runWithContext({ ...context, acting: actingOf(session, other) }, calls)
+          runWithContext(
+            {
+              ...context,
+              // A part of the page may have one of its own.
+              deadline: currentContext()?.deadline ?? context.deadline,
+              acting: actingOf(session, other),
+            },
+            calls,
+          )
         const isPage = request.method === 'GET' && how.lasts !== true
         const [project, projects] = await Promise.all([
-          projectId === undefined ? none : readProject(projectId),
-          isPage ? readProjects({ session, within }) : [],
+          projectId === undefined ? none : pageProject(clients, projectId),
+          isPage ? headerProjects({ session, within }, clients) : [],
         ])
         Object.assign(request.shell, { projects, ...(projectId !== undefined && { project }) })
         const work: ProjectWork = {
@@ -116,19 +121,6 @@ export function createWorker(options: WorkerOptions): Worker {
         return await withMadeCalls(() => handle(work))
       })
     }
-  }
-
-  async function readProject(projectId: string): Promise<ShownProject> {
-    const { project } = await clients.access.getProject({ projectId })
-    if (project === undefined) throw new Error('an answer without its project')
-    return shownProject(project)
-  }
-
-  /** What a person may go to from here: nothing where they have one project alone. */
-  async function readProjects(work: Pick<Work, 'session' | 'within'>): Promise<ShownProject[]> {
-    if (work.session.memberships.length === 1 && !isOfStaff(work.session.memberships)) return []
-    const { projects } = await projectsOf(work, clients, { pageSize: maxProjects })
-    return projects.slice(0, maxProjects).map(shownProject)
   }
 
   function requireOwnForm(request: FastifyRequest, session: Session): void {

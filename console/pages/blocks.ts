@@ -114,8 +114,13 @@ export type Section = {
   rpc?: string | undefined
 }
 
-/** A page of sections, which the template `page` renders. */
-export type Page = { title: string; said?: string | undefined; sections: Section[] }
+/** A page of sections, which the template `page` renders. `q` is what was searched for. */
+export type Page = {
+  title: string
+  said?: string | undefined
+  q?: string | undefined
+  sections: Section[]
+}
 
 /** The choice of a word of an enum, or of any; the query says which is chosen. */
 export function chosen(

@@ -6,11 +6,13 @@ import type { Field } from '../pages/blocks.ts'
 
 const maxMerchants = 200
 
+/** The merchants of the page's project, oldest first; the first 200 of more. */
+export function merchantsOf({ project }: ProjectWork, clients: Clients): Promise<Merchant[]> {
+  return merchantsIn(clients, project.projectId)
+}
+
 /** The merchants of a project, oldest first; the first 200 of more. */
-export async function merchantsOf(
-  { project: { projectId } }: ProjectWork,
-  { access }: Clients,
-): Promise<Merchant[]> {
+export async function merchantsIn({ access }: Clients, projectId: string): Promise<Merchant[]> {
   const { merchants } = await access.listMerchants({ projectId, pageSize: maxMerchants })
   return merchants
 }

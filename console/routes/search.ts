@@ -1,155 +1,208 @@
-// Search: from an id, an amount or a phone number to the page of the thing, in the project that is shown; from an id in all of the person's.
+// Search: from an id, an amount or a phone number to the page of the thing, in the project that is shown or in all of the person's.
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { Failure } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
-import { isCurrency } from '#core/money/money.ts'
+import type { Project } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
 import { projectsOf } from '../http/projects.ts'
-import type { ProjectWork, Work, Worker } from '../http/work.ts'
-import { sendPage } from '../pages/render.ts'
+import type { Work, Worker } from '../http/work.ts'
+import { row, text } from '../pages/blocks.ts'
+import { sendPage, sendSections } from '../pages/render.ts'
 import { orUndefined } from './found.ts'
-import { quotePath } from './institution/quotes.ts'
-import { merchantsOf } from './merchants.ts'
+import { readAmount, readNumber } from './list.ts'
+import { billPattern, find, pathOfRequests } from './look-up.ts'
+import { merchantsIn } from './merchants.ts'
+
+/** How many projects one search looks in, and for how long. */
+export type SearchLimits = { maxProjects: number; maxMs: number }
 
 /** Registers `/search` and `/projects/<id>/search`. */
 export function registerSearch(
   app: FastifyInstance,
-  { worker, clients }: { worker: Worker; clients: Clients },
+  { worker, clients, limits }: { worker: Worker; clients: Clients; limits: SearchLimits },
 ): void {
   app.get(
     '/projects/:projectId/search',
     worker.projectPage(async (work) => {
-      const { query, project } = work
-      const q = query.get('q') ?? ''
-      const { projectId } = project
-      const path =
-        pathOfAmount(projectId, q) ??
-        pathOfNumber(projectId, q) ??
-        (await find(work, clients, projectId, q)) ??
-        (await findTransaction(work, clients, q))
-      return answer(work, q, path)
+      const q = work.query.get('q') ?? ''
+      const { project } = work
+      const hits = await written(clients, q, () => findIn(work, clients, project, q))
+      return answer(work, q, { hits, isCut: false })
     }),
   )
   app.get(
     '/search',
     worker.page(async (work) => {
       const q = work.query.get('q') ?? ''
-      const { projects } = await projectsOf(work, clients)
-      const ofProject = projects.find(({ projectId }) => projectId === q)
-      if (ofProject !== undefined) return answer(work, q, `/projects/${q}`)
-      return answer(work, q, await findInAll(work, clients, q, projects))
+      const look = () => findInAll(work, clients, q, limits)
+      return answer(work, q, await written(clients, q, look))
     }),
   )
 }
 
-/** The payments of an amount with its currency, such as "25.00 USD". */
-function pathOfAmount(projectId: string, q: string): string | undefined {
-  const [, amount, currency = ''] = /^(\d+(?:\.\d+)?) ?([A-Za-z]{3})$/.exec(q) ?? []
-  if (amount === undefined || !isCurrency(currency.toUpperCase())) return undefined
-  const query = new URLSearchParams({ amount, currency: currency.toUpperCase() })
-  return `/projects/${projectId}/payments?${query.toString()}`
+/** One line stands for all calls of a search. It names an id, but no number of a person. */
+function written<T>(clients: Clients, q: string, calls: () => Promise<T>): Promise<T> {
+  return clients.summedUp('search', isId(q) ? q : '', calls)
 }
 
-/** The payments of a phone number. */
-function pathOfNumber(projectId: string, q: string): string | undefined {
-  if (!/^\+?[\d\s().-]{7,24}$/.test(q)) return undefined
-  return `/projects/${projectId}/payments?${new URLSearchParams({ mobile: q }).toString()}`
+function isId(q: string): boolean {
+  return isUuid(q) || billPattern.test(q)
 }
 
-const maxMerchants = 20
+/** A place that a search leads to; `merchant` where the place is the list of its payments. */
+type Hit = { path: string; project: string; merchant?: string }
+type Found = { hits: Hit[]; isCut: boolean; searched?: number }
+type ShownProject = Pick<Project, 'projectId' | 'name'>
+
 const maxTransactionIdLength = 64
+const maxMerchants = 20
 
-/** The payment to which a merchant of the project gave this id. */
-async function findTransaction(work: ProjectWork, clients: Clients, q: string) {
-  if (q === '' || q.length > maxTransactionIdLength) return undefined
-  const { projectId } = work.project
-  for (const { merchantId } of (await merchantsOf(work, clients)).slice(0, maxMerchants)) {
+/**
+ * What a text leads to in a project: what has it as its id; else the payment to which a merchant gave it as their own; else,
+ * by merchant, the payments of this amount or of this number.
+ */
+async function findIn(
+  work: Pick<Work, 'may'>,
+  clients: Clients,
+  { projectId, name: project }: ShownProject,
+  q: string,
+): Promise<Hit[]> {
+  if (q === '') return []
+  const path = await find(work, clients, projectId, q)
+  if (path !== undefined) return [{ path, project }]
+  if (q.length > maxTransactionIdLength) return []
+  const merchants = (await merchantsIn(clients, projectId)).slice(0, maxMerchants)
+  const base = `/projects/${projectId}/payments`
+  for (const { merchantId } of merchants) {
     const wanted = { projectId, merchantId, transactionId: q, pageSize: 1 }
-    const { payments } = await clients.payments.listPayments(wanted)
-    const [payment] = payments
-    if (payment !== undefined) return `/projects/${projectId}/payments/${payment.paymentId}`
+    const [payment] = (await clients.payments.listPayments(wanted)).payments
+    if (payment !== undefined) return [{ path: `${base}/${payment.paymentId}`, project }]
   }
-  return undefined
+  const filter = amountIn(q) ?? numberIn(q)
+  if (filter === undefined) return []
+  const hits: Hit[] = []
+  for (const { merchantId, businessName: merchant } of merchants) {
+    const wanted = { projectId, merchantId, ...filter.wanted, pageSize: 1 }
+    const { payments } = await clients.payments.listPayments(wanted)
+    if (payments.length === 0) continue
+    const chosen = merchants.length === 1 ? undefined : { merchant: merchantId }
+    const query = new URLSearchParams({ ...chosen, ...filter.query })
+    hits.push({ path: `${base}?${query.toString()}`, project, merchant })
+  }
+  return hits
 }
 
-/** Services look for one id in so many projects at a time. */
-const projectsAtOnce = 4
+/** An amount with its currency, such as "25.00 USD"; undefined for another text. */
+function amountIn(q: string) {
+  const [, amount, currency = ''] = /^(\d+(?:\.\d+)?) ?([A-Za-z]{3})$/.exec(q) ?? []
+  if (amount === undefined) return undefined
+  const query = { amount, currency: currency.toUpperCase() }
+  const wanted = unlessInvalid(() => readAmount(new URLSearchParams(query)))
+  return wanted && { query, wanted }
+}
 
-/** The path of what has this id in the first of these projects that knows it. */
+/** A phone number, however it is grouped; undefined for another text. */
+function numberIn(q: string) {
+  if (!/^\+?[\d\s().-]{7,24}$/.test(q)) return undefined
+  const mobileNumberE164 = unlessInvalid(() => readNumber('q', q))
+  return mobileNumberE164 === undefined
+    ? undefined
+    : { query: { mobile: q }, wanted: { mobileNumberE164 } }
+}
+
+function unlessInvalid<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof Failure) return undefined
+    throw error
+  }
+}
+
+/** Services look in so many projects at a time. */
+const projectsAtOnce = 4
+const projectPageSize = 200
+const maxHits = 50
+
+/** What a text leads to in all projects of a person. An id is of one thing, so its first hit ends the search. */
 async function findInAll(
   work: Work,
   clients: Clients,
   q: string,
-  projects: readonly { projectId: string }[],
-): Promise<string | undefined> {
-  for (let at = 0; at < projects.length; at += projectsAtOnce) {
-    const some = projects.slice(at, at + projectsAtOnce)
-    const found = await Promise.all(
-      some.map(({ projectId }) => work.within(projectId, () => find(work, clients, projectId, q))),
-    )
-    const path = found.find((one) => one !== undefined)
-    if (path !== undefined) return path
+  { maxProjects, maxMs }: SearchLimits,
+): Promise<Found> {
+  const endMs = Date.now() + maxMs
+  if (q === '') return { hits: [], isCut: false }
+  const path =
+    (await projectPath(work, clients, q)) ?? (await pathOfAnyRequest(work, clients.apiLog, q))
+  if (path !== undefined) return { hits: [{ path, project: '' }], isCut: false }
+  const hits: Hit[] = []
+  let searched = 0
+  let pageToken = ''
+  do {
+    const page = await projectsOf(work, clients, { pageToken, pageSize: projectPageSize })
+    for (let at = 0; at < page.projects.length; at += projectsAtOnce) {
+      if (searched >= maxProjects || Date.now() > endMs) return { hits, isCut: true, searched }
+      const some = page.projects.slice(at, at + projectsAtOnce)
+      const found = await Promise.all(
+        some.map((one) => work.within(one.projectId, () => findIn(work, clients, one, q))),
+      )
+      searched += some.length
+      hits.push(...found.flat())
+      if (hits.length > 0 && isId(q)) return { hits: hits.slice(0, 1), isCut: false }
+      if (hits.length > maxHits) return { hits: hits.slice(0, maxHits), isCut: true, searched }
+    }
+    pageToken = page.nextPageToken
+  } while (pageToken !== '')
+  return { hits, isCut: false }
+}
+
+/** The page of the project that has this id, if there is one and it is the person's. */
+async function projectPath({ session, within }: Work, { access }: Clients, q: string) {
+  const isHeld = session.memberships.some(({ projectId = q }) => projectId === q)
+  if (!isUuid(q) || !isHeld) return undefined
+  const look = () => within(q, () => access.getProject({ projectId: q }))
+  return (await orUndefined(look)) && `/projects/${q}`
+}
+
+/** The request with this id in any project, for the staff, whose log is of all. */
+async function pathOfAnyRequest({ may }: Work, apiLog: Clients['apiLog'], requestId: string) {
+  if (!isUuid(requestId) || !may('payweave.delivery.v1.ApiLogService/ListAllRequests'))
+    return undefined
+  const { requests } = await apiLog.listAllRequests({ requestId, pageSize: 2 })
+  return pathOfRequests(requests)
+}
+
+function answer(work: Work, q: string, { hits: all, isCut, searched = 0 }: Found): FastifyReply {
+  const things = all.filter(({ merchant }) => merchant === undefined)
+  // What has the text as its id is meant before payments of an amount or a number.
+  const hits = things.length > 0 ? things : all
+  const [only] = hits
+  if (only !== undefined && hits.length === 1 && !isCut) return work.reply.redirect(only.path, 303)
+  const cut = isCut
+    ? ` Only the first ${searched} projects were searched. Open the project of what you look for, and search there.`
+    : ''
+  if (only === undefined) {
+    const nothing = `Nothing of yours has this id, amount or number. Check that it is whole; an amount needs its currency, such as 25.00 USD.${cut}`
+    return sendPage(work.reply, 'message', { title: 'Nothing found', text: nothing, q }, 404)
   }
-  return undefined
-}
-
-function answer({ reply }: Work, q: string, path: string | undefined): FastifyReply {
-  if (path !== undefined) return reply.redirect(path, 303)
-  const text = isUuid(q)
-    ? 'Nothing of yours has this id. Check that it is whole, and that it is of this project.'
-    : 'Nothing of yours has this id. Phone numbers, amounts such as 25.00 USD and ids that you gave are found in the project that is open: open it, and search there.'
-  return sendPage(reply, 'message', { title: 'Nothing found', text, q }, 404)
-}
-
-/** The path of what has this id in a project. */
-async function find(
-  { may }: Work,
-  { payments, deliveries, replays, institution, apiLog, customers, bills, ledger, quotes }: Clients,
-  projectId: string,
-  id: string,
-): Promise<string | undefined> {
-  const base = `/projects/${projectId}`
-  if (/^bill_\w{1,59}$/.test(id)) {
-    const look = () => bills.getBillPayment({ projectId, transactionId: id })
-    return (await orUndefined(look)) && `${base}/bills/${id}`
-  }
-  if (!isUuid(id)) return undefined
-  const inLedger = `/ledger?${new URLSearchParams({ project: projectId, id }).toString()}`
-  const looks: [path: string, look: () => Promise<unknown>][] = [
-    [`${base}/payments/${id}`, () => payments.getPayment({ projectId, paymentId: id })],
-    [`${base}/pushes/${id}`, () => deliveries.getDelivery({ projectId, deliveryId: id })],
-    [`${base}/transfers/${id}`, () => institution.getTransaction({ projectId, movementId: id })],
-    [`${base}/pushes/replays/${id}`, () => replays.getReplayJob({ projectId, jobId: id })],
-    [`${base}/customers/${id}`, () => customers.getCustomer({ projectId, accountId: id })],
-  ]
-  if (may('payweave.accounts.v1.LedgerService/GetTransfer')) {
-    looks.push(
-      [inLedger, () => ledger.getTransfer({ projectId, transferId: id })],
-      [inLedger, () => ledger.getHold({ projectId, holdId: id })],
-    )
-  }
-  const [ofQuote, ...found] = await Promise.all([
-    findQuote(quotes, projectId, id),
-    ...looks.map(([, look]) => orUndefined(look)),
-  ])
-  return (
-    ofQuote ??
-    looks.find((_, index) => found[index] !== undefined)?.[0] ??
-    (await findRequest(apiLog, projectId, id))
-  )
-}
-
-/** The page of a quote, which names its institution too. */
-async function findQuote(quotes: Clients['quotes'], projectId: string, quoteId: string) {
-  const found = await orUndefined(() => quotes.listQuotes({ projectId, quoteId }))
-  const [quote] = found?.quotes ?? []
-  return quote && quotePath(quote)
-}
-
-/** The page of the request with this `PW-request-id` or, where the client sent it several times, of them all. */
-async function findRequest(apiLog: Clients['apiLog'], projectId: string, requestId: string) {
-  const found = await orUndefined(() => apiLog.listRequests({ projectId, requestId, pageSize: 2 }))
-  const [first, second] = found?.requests ?? []
-  if (first === undefined) return undefined
-  const base = `/projects/${projectId}/api-log`
-  return second === undefined ? `${base}/${first.entryId}` : `${base}?request=${requestId}`
+  return sendSections(work.reply, {
+    title: 'Found',
+    q,
+    sections: [
+      {
+        note: `Several places have this.${cut}`,
+        table: {
+          head: ['Open', 'Project', 'Merchant'],
+          empty: 'Nothing.',
+          rows: hits.map(({ path, project, merchant = '' }) => [
+            row(merchant === '' ? 'The payment' : 'Its payments', path),
+            text(project),
+            text(merchant),
+          ]),
+        },
+        rpc: 'payweave.payments.v1.PaymentsService/ListPayments',
+      },
+    ],
+  })
 }

@@ -52,8 +52,12 @@ export function apiLogPeer(
       const requests = requestId === '' ? many(request, pageSize) : [request]
       return { requests, nextPageToken: pageToken === '' && requestId === '' ? randomUUID() : '' }
     },
-    listAllRequests({ outcome, pageToken, pageSize }) {
+    listAllRequests({ outcome, requestId, pageToken, pageSize }) {
       seen('ListAllRequests')
+      if (requestId !== '') {
+        const all = Object.values(projects).map(({ request }) => request)
+        return { requests: all.filter((one) => one.requestId === requestId) }
+      }
       if (outcome !== RequestOutcome.UNSPECIFIED && outcome !== RequestOutcome.REFUSED) return {}
       const own = Object.values(projects).map(({ request }) => request)
       const [first] = own

@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
+import { Failure } from '#core/errors/errors.ts'
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
@@ -75,6 +76,7 @@ export async function startHarness(texts?: Texts) {
   const testClock = createTestClock()
   const db = database.open({ testClock })
   const peers = newPeers(texts)
+  const stopped: Stopped = new Map()
   const serve = (name: string, services: [DescService, object][]) =>
     serveRpc({
       host,
@@ -84,7 +86,7 @@ export async function startHarness(texts?: Texts) {
       routes: (router) => {
         for (const [service, handlers] of services) {
           // As delivery allows its tails.
-          router.service(service, handlers, {
+          router.service(service, stoppable(name, handlers, stopped), {
             maxTimeoutMs: maxStreamMs,
           })
         }
@@ -150,6 +152,7 @@ export async function startHarness(texts?: Texts) {
     publicBaseUrl: 'https://pay.example.com',
     limits,
     readerLimits: { stalledMs: 3_000, maxMs: 60_000 },
+    searchLimits: { maxProjects: 30, maxMs: 60_000 },
     db,
     clients,
     parts,
@@ -196,6 +199,7 @@ export async function startHarness(texts?: Texts) {
     peers,
     identityOf,
     urls,
+    stopped,
     part,
     parts,
     /** The connections of the console, as it sees them. */
@@ -218,6 +222,23 @@ export async function startHarness(texts?: Texts) {
       rmSync(secrets, { recursive: true })
     },
   }
+}
+
+/** Services that answer nothing at the moment: they refuse each call, or leave it open. */
+type Stopped = Map<string, 'refuses' | 'hangs'>
+
+/** Handlers of a service that a test can stop. */
+function stoppable(name: string, handlers: object, stopped: Stopped): object {
+  const wrapped = Object.entries(handlers).map(([method, handle]) => [
+    method,
+    (...args: unknown[]): unknown => {
+      const how = stopped.get(name)
+      if (how === 'hangs') return new Promise(() => {})
+      if (how === 'refuses') throw new Failure('SERVICE_UNAVAILABLE', `${name} is down`)
+      return (handle as (...given: unknown[]) => unknown)(...args)
+    },
+  ])
+  return Object.fromEntries(wrapped) as object
 }
 
 async function freePort(): Promise<number> {

@@ -1,6 +1,5 @@
 // The services that the console calls, with rows whose every text tries to be markup or a formula. Calls are kept with who made them.
 import { randomUUID } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid } from '#core/errors/errors.ts'
 import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
@@ -14,11 +13,6 @@ import {
   type InstitutionService,
   TransactionStatus,
 } from '#gen/payweave/institution/v1/institution_pb.js'
-import {
-  PaymentEventType,
-  PaymentState,
-  type PaymentsService,
-} from '#gen/payweave/payments/v1/payments_pb.js'
 import { QuoteStatus, type QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { currentContext } from '#platform/rpc/context.ts'
 import { samplePng } from '../support/files/png.ts'
@@ -26,15 +20,8 @@ import { apiLogPeer } from './api-log-peer.ts'
 import { approvalPeers } from './approvals/peer.ts'
 import { auditPeers } from './audit-peers.ts'
 import { deliveryPeers } from './delivery-peers.ts'
-import {
-  dayOf,
-  deliveryOf,
-  newProject,
-  type Project,
-  paymentOf,
-  pushOf,
-  shown,
-} from './projects.ts'
+import { paymentsPeer } from './peers/payments.ts'
+import { deliveryOf, newProject, type Project, pushOf, shown } from './projects.ts'
 import { evilTexts, type Many, type Texts, time } from './rows.ts'
 import { staffPeers } from './staff-peers.ts'
 
@@ -79,22 +66,27 @@ export function newPeers(texts: Texts = evilTexts) {
 
   /** Projects beyond the two, which know nothing. */
   const crowd: string[] = []
-  let open = 0
-  const most = { atOnce: 0 }
 
   const access: Partial<ServiceImpl<typeof AccessService>> = {
     getProject: ({ projectId }) => ({ project: shown(of(projectId)) }),
-    listProjects: ({ pageSize }) => ({
-      projects: [
+    listProjects({ pageSize, pageToken }) {
+      const all = [
         ...crowd.map((projectId) => ({ projectId, name: 'crowd' })),
         ...(pages.areFull ? many(shown(projects.demo), pageSize) : []),
         ...Object.values(projects).map(shown),
-      ],
-    }),
+      ]
+      // Fewer than a reader asks for.
+      const next = Number(pageToken) + (pages.areFull ? pageSize || 50 : 10)
+      const nextPageToken = next < all.length ? String(next) : ''
+      return { projects: all.slice(Number(pageToken), next), nextPageToken }
+    },
     listMerchants({ projectId }) {
+      if (crowd.includes(projectId)) return {}
       const { payment, merchantName } = of(projectId)
       const { merchantId } = payment
-      return { merchants: [{ merchantId, projectId, businessName: merchantName }] }
+      const first = { merchantId, projectId, businessName: merchantName }
+      const other = { merchantId: second.merchantId, projectId, businessName: 'Second' }
+      return { merchants: second.isShown ? [first, other] : [first] }
     },
     getMerchant({ projectId, merchantId }) {
       const { payment, merchantName, branding } = of(projectId)
@@ -166,55 +158,7 @@ export function newPeers(texts: Texts = evilTexts) {
     },
     ...auditPeers(seen, texts, many, institutionId).access,
   }
-  const payments: Partial<ServiceImpl<typeof PaymentsService>> = {
-    async getPayment({ projectId, paymentId }) {
-      seen('GetPayment')
-      open += 1
-      most.atOnce = Math.max(most.atOnce, open)
-      await setImmediate()
-      open -= 1
-      if (crowd.includes(projectId)) throw new Failure('PAYMENT_NOT_FOUND', 'no such payment')
-      return { payment: paymentOf(of(projectId), paymentId) }
-    },
-    listPayments({ projectId, merchantId, pageToken, transactionId, state, pageSize }) {
-      seen('ListPayments')
-      const { payment } = of(projectId)
-      const isWanted =
-        merchantId === payment.merchantId &&
-        (transactionId === '' || transactionId === payment.transactionId) &&
-        (state === PaymentState.UNSPECIFIED || state === payment.state)
-      if (!isWanted) return {}
-      const { $typeName: _, ...summary } = payment
-      return { payments: many(summary, pageSize), nextPageToken: pageToken === '' ? 'second' : '' }
-    },
-    listPaymentEvents({ projectId, merchantId, paymentId }) {
-      const { currency, merchantId: owner } = paymentOf(of(projectId), paymentId)
-      if (merchantId !== owner) throw new Failure('PAYMENT_NOT_FOUND', 'no such payment')
-      const events = [
-        { type: PaymentEventType.PAYMENT_CREATED, amountMinor: 2_500n },
-        {
-          type: PaymentEventType.ATTEMPT_SUCCEEDED,
-          amountMinor: 2_500n,
-          party: { case: 'payerMobileNumber' as const, value: texts.number },
-        },
-        { type: PaymentEventType.PAYMENT_REFUNDED, amountMinor: 2_500n, reason: texts.note },
-      ]
-      return { events: events.map((event) => ({ ...event, time })), currency }
-    },
-    getPaymentSummary({ projectId, merchantId }) {
-      seen('GetPaymentSummary')
-      return merchantId === of(projectId).payment.merchantId ? dayOf(pages.areFull) : {}
-    },
-    cancelPayment({ projectId, paymentId }) {
-      seen('CancelPayment')
-      return { payment: paymentOf(of(projectId), paymentId) }
-    },
-    refundPayment({ projectId, paymentId }) {
-      seen('RefundPayment')
-      const approval = refunds.held.isShown ? { approval: refunds.approval() } : {}
-      return { payment: paymentOf(of(projectId), paymentId), ...approval }
-    },
-  }
+  const { payments, most, second } = paymentsPeer({ of, seen, many, pages, crowd, refunds, texts })
   const deliveries: Partial<ServiceImpl<typeof DeliveryService>> = {
     listDeliveries({ projectId, pageToken, state, subjectId, pageSize }) {
       seen('ListDeliveries')
@@ -374,6 +318,7 @@ export function newPeers(texts: Texts = evilTexts) {
     calls,
     crowd,
     most,
+    second,
     approvals,
     ...handlers,
     ...staffPeers(seen, texts, many),

@@ -1,0 +1,69 @@
+// What has an id in a project: asks each service for it, and answers with the path of its page.
+import { isUuid } from '#core/identity/id.ts'
+import type { LoggedRequest } from '#gen/payweave/delivery/v1/api_log_pb.js'
+import type { Clients } from '../clients.ts'
+import type { Work } from '../http/work.ts'
+import { orUndefined } from './found.ts'
+import { quotePath } from './institution/quotes.ts'
+
+/** Ids of bill payments. */
+export const billPattern = /^bill_\w{1,59}$/
+
+/** The path of what has this id in a project. */
+export async function find(
+  { may }: Pick<Work, 'may'>,
+  { payments, deliveries, replays, institution, apiLog, customers, bills, ledger, quotes }: Clients,
+  projectId: string,
+  id: string,
+): Promise<string | undefined> {
+  const base = `/projects/${projectId}`
+  if (billPattern.test(id)) {
+    const look = () => bills.getBillPayment({ projectId, transactionId: id })
+    return (await orUndefined(look)) && `${base}/bills/${id}`
+  }
+  if (!isUuid(id)) return undefined
+  const inLedger = `/ledger?${new URLSearchParams({ project: projectId, id }).toString()}`
+  const looks: [path: string, look: () => Promise<unknown>][] = [
+    [`${base}/payments/${id}`, () => payments.getPayment({ projectId, paymentId: id })],
+    [`${base}/pushes/${id}`, () => deliveries.getDelivery({ projectId, deliveryId: id })],
+    [`${base}/transfers/${id}`, () => institution.getTransaction({ projectId, movementId: id })],
+    [`${base}/pushes/replays/${id}`, () => replays.getReplayJob({ projectId, jobId: id })],
+    [`${base}/customers/${id}`, () => customers.getCustomer({ projectId, accountId: id })],
+  ]
+  if (may('payweave.accounts.v1.LedgerService/GetTransfer')) {
+    looks.push(
+      [inLedger, () => ledger.getTransfer({ projectId, transferId: id })],
+      [inLedger, () => ledger.getHold({ projectId, holdId: id })],
+    )
+  }
+  const [ofQuote, ...found] = await Promise.all([
+    findQuote(quotes, projectId, id),
+    ...looks.map(([, look]) => orUndefined(look)),
+  ])
+  return (
+    ofQuote ??
+    looks.find((_, index) => found[index] !== undefined)?.[0] ??
+    (await findRequest(apiLog, projectId, id))
+  )
+}
+
+/** The page of a quote, which names its institution too. */
+async function findQuote(quotes: Clients['quotes'], projectId: string, quoteId: string) {
+  const found = await orUndefined(() => quotes.listQuotes({ projectId, quoteId }))
+  const [quote] = found?.quotes ?? []
+  return quote && quotePath(quote)
+}
+
+async function findRequest(apiLog: Clients['apiLog'], projectId: string, requestId: string) {
+  const found = await orUndefined(() => apiLog.listRequests({ projectId, requestId, pageSize: 2 }))
+  return pathOfRequests(found?.requests ?? [])
+}
+
+/** The page of the request with one `PW-request-id` or, where the client sent it several times, of them all. */
+export function pathOfRequests(requests: LoggedRequest[]): string | undefined {
+  const [first, second] = requests
+  if (first === undefined) return undefined
+  const { projectId, entryId, requestId } = first
+  const base = `/projects/${projectId}/api-log`
+  return second === undefined ? `${base}/${entryId}` : `${base}?request=${requestId}`
+}

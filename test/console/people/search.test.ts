@@ -1,0 +1,98 @@
+// Tests where a search leads: to a thing of any project by its id, its own id, its amount or the number of a payer.
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { type Harness, startHarness } from '../harness.ts'
+import type { Browser } from '../http-browser.ts'
+import { usualTexts } from '../rows.ts'
+
+let harness: Harness
+let browser: Browser
+beforeAll(async () => {
+  harness = await startHarness(usualTexts)
+  browser = await harness.signedIn('yaw')
+})
+afterEach(() => {
+  harness.peers.crowd.length = 0
+  harness.peers.second.isShown = false
+})
+afterAll(() => harness?.close())
+
+const base = () => `/projects/${harness.peers.projects.demo.projectId}`
+const reach = async (path: string, q: string) => {
+  const query = new URLSearchParams({ q }).toString()
+  return (await browser.get(`${path}/search?${query}`)).headers.get('location')
+}
+
+it('a search of the staff finds what is of a project behind the first page of their list, and is one line of the record', async () => {
+  const { crowd, projects } = harness.peers
+  crowd.push(...Array.from({ length: 11 }, () => randomUUID()))
+  const { payment, projectId, bill } = projects.other
+  expect(await reach('', payment.paymentId)).toBe(
+    `/projects/${projectId}/payments/${payment.paymentId}`,
+  )
+  expect(await reach('', bill.transactionId)).toContain(`/bills/${bill.transactionId}`)
+  const rows = { name: 'rows', text: 'select rpc, target from activity order by occur_time desc' }
+  expect((await harness.db.rows<{ rpc: string }>(rows, [])).slice(0, 2)).toEqual([
+    { rpc: 'search', target: bill.transactionId },
+    { rpc: 'search', target: payment.paymentId },
+  ])
+})
+
+it('a search that ends before it has seen every project says so', async () => {
+  harness.peers.crowd.push(...Array.from({ length: 35 }, () => randomUUID()))
+  const { status, text } = await browser.get('/search?q=order-0')
+  expect(status).toBe(404)
+  expect(text).toMatch(/Only the first \d\d projects were searched/)
+})
+
+it('a number leads to the merchant whose payer has it, and no number of a person to the record', async () => {
+  const { second } = harness.peers
+  second.isShown = true
+  const query = new URLSearchParams({ merchant: second.merchantId, mobile: second.number })
+  expect(await reach(base(), second.number)).toBe(`${base()}/payments?${query.toString()}`)
+  const rows = { name: 'targets', text: 'select target from activity order by occur_time desc' }
+  expect(await harness.db.row(rows, [])).toEqual({ target: '' })
+})
+
+it('an amount or a number that several merchants or projects have leads to a list of them', async () => {
+  const { second, projects } = harness.peers
+  second.isShown = true
+  const inProject = await browser.get(`${base()}/search?q=25.00+USD`)
+  expect(inProject.status).toBe(200)
+  const { merchantId } = projects.demo.payment
+  for (const merchant of [merchantId, second.merchantId]) {
+    const path = `${base()}/payments?merchant=${merchant}&amp;amount=25.00&amp;currency=USD`
+    expect(inProject.text).toContain(`href="${path}"`)
+  }
+  const inAll = await browser.get(`/search?q=${encodeURIComponent(second.number)}`)
+  for (const { projectId } of Object.values(projects)) {
+    expect(inAll.text).toContain(`href="/projects/${projectId}/payments?merchant=`)
+  }
+})
+
+it('an own id of digits alone is found, and digits that are no number are nothing', async () => {
+  const { payment, projectId } = harness.peers.projects.demo
+  const own = payment.transactionId
+  for (const id of ['0012345678', '20260102030405060708', '4471002']) {
+    payment.transactionId = id
+    expect(await reach(base(), id)).toBe(`/projects/${projectId}/payments/${payment.paymentId}`)
+    expect(await reach('', id)).toBe(`/projects/${projectId}/payments/${payment.paymentId}`)
+  }
+  payment.transactionId = own
+  for (const q of ['0012345678', '12345678901234567890', '25.001 USD']) {
+    const query = new URLSearchParams({ q }).toString()
+    expect([q, (await browser.get(`${base()}/search?${query}`)).status]).toEqual([q, 404])
+  }
+})
+
+it('a project of a person’s roles that does not exist takes no other project from them', async () => {
+  const { demo, other } = harness.peers.projects
+  const roles = [demo.projectId, randomUUID(), other.projectId].map((id) => `merchant_viewer:${id}`)
+  const person = await harness.signedIn('kwame')
+  const give = { name: 'give', text: 'update session set roles = $1 where display_name = $2' }
+  await harness.db.run(give, [roles, 'Kwame Asante'])
+  const { status, text } = await person.get('/')
+  expect(status).toBe(200)
+  for (const { projectId } of [demo, other]) expect(text).toContain(`href="/projects/${projectId}"`)
+  expect((await person.get(`/projects/${demo.projectId}/payments`)).status).toBe(200)
+})
