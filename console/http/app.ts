@@ -40,6 +40,7 @@ import { registerStuck } from '../routes/stuck.ts'
 import type { Sandbox } from '../sandbox.ts'
 import { type LocalProviderOptions, registerLocalProvider } from '../sign-in/local-provider.ts'
 import type { Oidc } from '../sign-in/oidc.ts'
+import { openPeople } from '../sign-in/people.ts'
 import { registerSignIn } from '../sign-in/routes.ts'
 import { openSessions } from '../sign-in/sessions.ts'
 import type { SessionLimits } from '../store/session-store.ts'
@@ -117,8 +118,9 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   }
   app.get('/favicon.ico', (_, reply) => reply.code(204).send())
   const sessions = openSessions(db, consoleUrl, limits)
+  const people = openPeople(db)
   const requestLimits = createRequestLimits()
-  const worker = createWorker({ sessions, clients, origin, requestLimits, readerLimits })
+  const worker = createWorker({ sessions, people, clients, origin, requestLimits, readerLimits })
   if (local !== undefined) registerLocalProvider(app, local)
   registerSignIn(app, { oidc, sessions, worker, consoleUrl, log })
   registerHome(app, { worker, clients })
@@ -150,7 +152,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerLedger(app, { worker, clients, parts: options.parts })
   registerCatalogue(app, { worker, clients })
   registerRouting(app, { worker, clients })
-  registerAudit(app, { worker, clients, db })
+  registerAudit(app, { worker, clients, db, people })
   return app
 }
 

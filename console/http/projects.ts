@@ -46,7 +46,7 @@ export async function projectNames(
 }
 
 /** A project as pages show it. */
-export function shownProject({ projectId, name, environment }: Project): ShownProject {
+function shownProject({ projectId, name, environment }: Project): ShownProject {
   return { projectId, name, environment: wordOf(Environment, environment) }
 }
 

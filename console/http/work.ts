@@ -6,6 +6,7 @@ import { currentContext, runWithContext } from '#platform/rpc/context.ts'
 import { newTraceparent } from '#platform/telemetry/spans.ts'
 import type { Clients } from '../clients.ts'
 import { sendPage } from '../pages/render.ts'
+import type { People } from '../sign-in/people.ts'
 import { isOwnForm, type Session, type Sessions } from '../sign-in/sessions.ts'
 import { isFromOwnPage } from './guard.ts'
 import { withMadeCalls } from './made-calls.ts'
@@ -26,6 +27,8 @@ export type Work = {
   form: URLSearchParams
   /** Answers with a body that is made while it is read, in the name of this person. */
   stream(type: string, parts: AsyncIterable<string | Uint8Array>): FastifyReply
+  /** Reads how pages show the people among names of records. */
+  namesOf: People['namesOf']
   /** Runs calls for another project of this person, or for none; where they have no role, services refuse them. */
   within<T>(projectId: string | undefined, calls: () => Promise<T>): Promise<T>
 }
@@ -62,6 +65,7 @@ export type Worker = {
 /** What wraps handlers. */
 export type WorkerOptions = {
   sessions: Sessions
+  people: People
   clients: Clients
   origin: string
   requestLimits: RequestLimits
@@ -72,7 +76,7 @@ const deadlineMs = 10_000
 
 /** Makes the wrappers. */
 export function createWorker(options: WorkerOptions): Worker {
-  const { sessions, clients, origin, requestLimits, readerLimits } = options
+  const { sessions, people, clients, origin, requestLimits, readerLimits } = options
 
   function wrap(ofProject: boolean, handle: Handle<ProjectWork>, how: How = {}) {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -116,6 +120,7 @@ export function createWorker(options: WorkerOptions): Worker {
           query: queryOf(request),
           form: formOf(request),
           stream: (type, parts) => streamTo(reply.type(type), parts, context, readerLimits),
+          namesOf: people.namesOf,
           within,
         }
         return await withMadeCalls(() => handle(work))

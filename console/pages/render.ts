@@ -6,6 +6,7 @@ import { Eta } from 'eta'
 import type { FastifyReply } from 'fastify'
 import { curlsOf } from '../http/made-calls.ts'
 import { navigationOf, projectLinksOf, roleWords } from '../http/shell.ts'
+import { shownName } from '../sign-in/people.ts'
 import type { Page } from './blocks.ts'
 import { areaOf, rectanglesOf } from './chart/chart.ts'
 import { timeOf, toneOf } from './words.ts'
@@ -36,7 +37,7 @@ function asset(name: string, type: string, files: string[]): Asset {
   return { path: `/assets/${version}/${name}`, type, content }
 }
 
-const words = { timeOf, toneOf, rectanglesOf, areaOf, curlsOf }
+const words = { timeOf, toneOf, rectanglesOf, areaOf, curlsOf, shownName }
 
 /** A part of a page, for a stream that renews it. */
 export function renderPart(template: string, data: Record<string, unknown>): string {

@@ -13,10 +13,11 @@ import { asFile, type Work, type Worker } from '../http/work.ts'
 import { type Cell, code, type Field, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { timeOf } from '../pages/words.ts'
+import { type NameOf, type People, personIn, recordName } from '../sign-in/people.ts'
 import { type ActivityFilter, listActivity, type SeenActivity } from '../store/activity-store.ts'
 import { nextPageUrl, readTime, sendCsv, withFilters } from './list.ts'
 
-type Options = { worker: Worker; clients: Clients; db: Database }
+type Options = { worker: Worker; clients: Clients; db: Database; people: People }
 
 const pageSize = 50
 const csvPageSize = 500
@@ -24,12 +25,15 @@ const csvPageSize = 500
 const changesPageSize = 200
 
 /** Registers `/audit`, `/audit/catalogue` and `/audit/calls`, and their files. */
-export function registerAudit(app: FastifyInstance, { worker, clients, db }: Options): void {
+export function registerAudit(app: FastifyInstance, options: Options): void {
+  const { worker, clients, db, people } = options
   app.get(
     '/audit',
-    worker.page(async ({ request, reply, query, may }) => {
+    worker.page(async ({ request, reply, query, may, namesOf }) => {
       const pageToken = query.get('page') ?? ''
-      const listed = await clients.access.listAudit({ ...changesFilterOf(query), pageToken })
+      const filter = await changesFilterOf(query, people)
+      const listed = await clients.access.listAudit({ ...filter, pageToken })
+      const nameOf = await namesOf(listed.entries.map(({ caller }) => caller))
       return sendSections(reply, {
         title: 'Audit: changes of access',
         sections: [
@@ -41,7 +45,7 @@ export function registerAudit(app: FastifyInstance, { worker, clients, db }: Opt
             table: {
               head: ['When', 'Who', 'What', 'Project', 'On', 'Details', 'Request'],
               empty: 'No change matches.',
-              rows: listed.entries.map(changeRow),
+              rows: listed.entries.map((entry) => changeRow(entry, nameOf)),
             },
             ...nextPageUrl(request.url, listed.nextPageToken),
             rpc: 'payweave.accounts.v1.AccessService/ListAudit',
@@ -52,24 +56,25 @@ export function registerAudit(app: FastifyInstance, { worker, clients, db }: Opt
   )
   app.get(
     '/audit.csv',
-    worker.page((work) => {
-      const filter = { ...changesFilterOf(work.query), pageSize: changesPageSize }
+    worker.page(async (work) => {
+      const wanted = await changesFilterOf(work.query, people)
+      const filter = { ...wanted, pageSize: changesPageSize }
       return sendCsv(work, 'changes', changesHead, async (pageToken) => {
         const page = await clients.access.listAudit({ ...filter, pageToken })
         return { rows: page.entries.map(changeCells), nextPageToken: page.nextPageToken }
       })
     }, asFile),
   )
-  registerCatalogueAudit(app, { worker, clients })
+  registerCatalogueAudit(app, options)
   app.get(
     '/audit/calls',
-    worker.page((work) => sendCalls(work, db)),
+    worker.page((work) => sendCalls(work, db, people)),
   )
   app.get(
     '/audit/calls.csv',
-    worker.page((work) => {
+    worker.page(async (work) => {
       requireAuditor(work)
-      const filter = filterOf(work.query)
+      const filter = await filterOf(work.query, people)
       return sendCsv(work, 'calls', csvHead, async (pageToken) => {
         const rows = await listActivity(db, { ...filter, before: pageToken, limit: csvPageSize })
         return { rows: rows.map(csvCells), nextPageToken: tokenAfter(rows, csvPageSize) }
@@ -80,15 +85,16 @@ export function registerAudit(app: FastifyInstance, { worker, clients, db }: Opt
 
 function registerCatalogueAudit(
   app: FastifyInstance,
-  { worker, clients }: Omit<Options, 'db'>,
+  { worker, clients, people }: Omit<Options, 'db'>,
 ): void {
   app.get(
     '/audit/catalogue',
-    worker.page(async ({ request, reply, query, may }) => {
-      const { caller, targetId: target, ...times } = changesFilterOf(query)
+    worker.page(async ({ request, reply, query, may, namesOf }) => {
+      const { caller, targetId: target, ...times } = await changesFilterOf(query, people)
       const pageToken = query.get('page') ?? ''
       const wanted = { caller, target, ...times, pageToken }
       const listed = await clients.catalogue.listCatalogueChanges(wanted)
+      const nameOf = await namesOf(listed.changes.map((one) => one.caller))
       return sendSections(reply, {
         title: 'Audit: catalogue and bills',
         sections: [
@@ -103,7 +109,7 @@ function registerCatalogueAudit(
               empty: 'No change matches.',
               rows: listed.changes.map((one) => [
                 { at: one.occurTime },
-                text(one.caller),
+                text(nameOf(one.caller)),
                 text(one.action.replaceAll('_', ' ')),
                 code(one.target),
                 text(one.note),
@@ -119,8 +125,8 @@ function registerCatalogueAudit(
   )
   app.get(
     '/audit/catalogue.csv',
-    worker.page((work) => {
-      const { caller, targetId: target, ...times } = changesFilterOf(work.query)
+    worker.page(async (work) => {
+      const { caller, targetId: target, ...times } = await changesFilterOf(work.query, people)
       const filter = { caller, target, ...times, pageSize: changesPageSize }
       return sendCsv(work, 'catalogue-changes', catalogueHead, async (pageToken) => {
         const page = await clients.catalogue.listCatalogueChanges({ ...filter, pageToken })
@@ -138,7 +144,7 @@ function projectField(query: URLSearchParams): Field {
 function commonFields(query: URLSearchParams, who: string): Field[] {
   const field = (label: string, name: string) => ({ label, name, value: query.get(name) ?? '' })
   return [
-    { ...field(who, 'person'), maxlength: 254 },
+    { ...field(who, 'person'), maxlength: 600 },
     { ...field('On (id)', 'target'), maxlength: 255 },
     { ...field('From (UTC)', 'from'), type: 'datetime-local' },
     { ...field('Until (UTC)', 'to'), type: 'datetime-local' },
@@ -160,13 +166,10 @@ function linksOf(may: May, here: string, file: string) {
 }
 
 /** What the query asks for. Throws INVALID_PARAMETER for a time or an id that is none. */
-function changesFilterOf(query: URLSearchParams) {
-  const person = query.get('person') ?? ''
-  const isAddress = person.includes('@') && !person.includes(':')
+async function changesFilterOf(query: URLSearchParams, people: People) {
   return {
     projectId: idOf(query, 'project'),
-    // Entries name a person in the console with this prefix, and a bearer by its name alone.
-    caller: isAddress ? `console:${person}` : person,
+    caller: await people.recordNameOf(query.get('person') ?? ''),
     targetId: query.get('target') ?? '',
     ...timesOf(query),
   }
@@ -184,15 +187,16 @@ function requireAuditor({ may }: Work): void {
   throw new Failure('PERMISSION_DENIED', 'Your roles do not allow this.')
 }
 
-async function sendCalls(work: Work, db: Database) {
+async function sendCalls(work: Work, db: Database, people: People) {
   requireAuditor(work)
   const { request, reply, query, may } = work
-  const filter = filterOf(query)
+  const filter = await filterOf(query, people)
   const rows = await listActivity(db, {
     ...filter,
     before: idOf(query, 'page'),
     limit: pageSize,
   })
+  const nameOf = await work.namesOf(rows.map(({ person }) => person))
   return sendSections(reply, {
     title: 'Audit: calls of people',
     sections: [
@@ -207,7 +211,7 @@ async function sendCalls(work: Work, db: Database) {
           empty: 'No call matches.',
           rows: rows.map((one) => [
             { at: timestampFromDate(one.occurTime) },
-            text(one.person),
+            { text: nameOf(one.person), href: callsOf(one.person) },
             code(one.rpc),
             code(one.projectId ?? ''),
             code(one.target),
@@ -220,10 +224,18 @@ async function sendCalls(work: Work, db: Database) {
   })
 }
 
-function filterOf(query: URLSearchParams): Omit<ActivityFilter, 'before' | 'limit'> {
+/** The calls of one person, whose address others may have had. */
+function callsOf(person: string): string {
+  return `/audit/calls?${new URLSearchParams({ person: recordName(person) }).toString()}`
+}
+
+async function filterOf(
+  query: URLSearchParams,
+  people: People,
+): Promise<Omit<ActivityFilter, 'before' | 'limit'>> {
   const { startTime, endTime } = timesOf(query)
   return {
-    person: query.get('person') ?? '',
+    person: personIn(await people.recordNameOf(query.get('person') ?? '')),
     projectId: idOf(query, 'project'),
     target: query.get('target') ?? '',
     startTime: startTime && timestampDate(startTime),
@@ -269,10 +281,10 @@ function detailsOf({ details }: AuditEntry): string {
   return parts.join(', ')
 }
 
-function changeRow(entry: AuditEntry): Cell[] {
+function changeRow(entry: AuditEntry, nameOf: NameOf): Cell[] {
   return [
     { at: entry.occurTime },
-    text(entry.caller),
+    text(nameOf(entry.caller)),
     text(entry.action.replaceAll('_', ' ')),
     code(entry.projectId),
     code(entry.targetId),

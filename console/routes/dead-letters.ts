@@ -43,13 +43,14 @@ export function registerDeadLetters(app: FastifyInstance, { worker, clients }: O
   )
   app.post(
     '/dead-letters/resend',
-    worker.page(async ({ reply, form, within }) => {
+    worker.page(async (work) => {
+      const { reply, form, within } = work
       const projectId = form.get('project_id') ?? ''
       if (!isUuid(projectId)) throw invalid('project_id', 'must be an id')
       const deliveryId = form.get('delivery_id') ?? ''
       const requestId = form.get('request_id') ?? ''
       const push = { projectId, deliveryId, requestId }
-      await decideClaimed(clients, 'dead_letter', deliveryId, () =>
+      await decideClaimed(work, clients, 'dead_letter', deliveryId, () =>
         within(projectId, () => clients.deliveries.replayDelivery(push)),
       )
       return reply.redirect('/dead-letters?said=resent', 303)

@@ -87,6 +87,7 @@ async function show(work: ProjectWork, { clients, publicBaseUrl }: Options) {
     clients.merchantDeliveries.listPaymentPushes(ofMerchant),
     readApprovals(work, clients, payment),
   ])
+  const byTwo = await approvalsSection(work, approvals, 'Refund by two people')
   const waits = approvals.some((one) => one.state === ApprovalState.WAITING)
   const timeline = timelineOf(history, pushes.deliveries, `/projects/${ids.projectId}/pushes`)
   return sendPage(reply, 'payment', {
@@ -96,9 +97,7 @@ async function show(work: ProjectWork, { clients, publicBaseUrl }: Options) {
     state: wordOf(PaymentState, payment.state),
     before: [
       { ...factsOf(payment), forms: waits ? [] : actionsOf(work, payment) },
-      ...(approvals.length === 0
-        ? []
-        : [approvalsSection(work, approvals, 'Refund by two people')]),
+      ...(approvals.length === 0 ? [] : [byTwo]),
       payersOf(payment, publicBaseUrl),
       payeesOf(payment),
     ],

@@ -100,18 +100,18 @@ async function discover(settings: OidcSettings): Promise<client.Configuration> {
   return found
 }
 
-/** The person of an ID token. Throws SignInRefused for one without a role. */
+/**
+ * The person of an ID token: its issuer and subject, which never change, and which no other person has. Throws SignInRefused
+ * for one without a role.
+ */
 function personOf(claims: client.IDToken, rolesClaim: string): SignedIn {
-  const { sub, email, email_verified: isVerified, name } = claims
+  const { iss, sub, email: address, email_verified: isVerified, name } = claims
   const memberships = membershipsOf(claims[rolesClaim])
   if (memberships.length === 0) throw new SignInRefused('no_roles')
   // An address that nobody verified could be that of another person.
-  const person = typeof email === 'string' && isVerified === true ? email : sub
-  return {
-    person,
-    displayName: typeof name === 'string' && name !== '' ? name : person,
-    memberships,
-  }
+  const email = typeof address === 'string' && isVerified === true ? address : ''
+  const displayName = typeof name === 'string' && name !== '' ? name : email || sub
+  return { person: `${iss}#${sub}`, email, displayName, memberships }
 }
 
 function membershipsOf(claim: unknown): Membership[] {

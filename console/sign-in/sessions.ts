@@ -5,6 +5,7 @@ import { digestsEqual, hashToken } from '#core/identity/digest.ts'
 import { randomId } from '#core/identity/id.ts'
 import type { Database } from '#platform/db/db.ts'
 import { formatMembership, type Membership, parseMembership } from '#platform/rpc/auth/roles.ts'
+import { type StoredPerson, upsertPerson } from '../store/person-store.ts'
 import {
   deleteSession,
   findSession,
@@ -16,7 +17,7 @@ import {
 import { ownCookie } from './cookies.ts'
 
 /** A person as the identity provider names them. */
-export type SignedIn = { person: string; displayName: string; memberships: Membership[] }
+export type SignedIn = StoredPerson & { memberships: Membership[] }
 
 /** Someone at work in the console. */
 export type Session = SignedIn & {
@@ -45,10 +46,13 @@ export function openSessions(db: Database, consoleUrl: string, limits: SessionLi
       const before = tokenOf(request)
       if (before !== undefined) await deleteSession(db, hashToken(before))
       const token = randomBytes(32).toString('base64url')
+      const { person, email, displayName } = who
+      await upsertPerson(db, { person, email, displayName })
       await insertSession(db, hashToken(token), {
         sessionId: randomId(),
-        person: who.person,
-        displayName: who.displayName,
+        person,
+        email,
+        displayName,
         roles: who.memberships.map(formatMembership),
       })
       cookie.set(reply, token)

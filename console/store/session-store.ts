@@ -1,11 +1,10 @@
 // Statements on sessions of people.
 import { type Queryable, sql } from '#platform/db/db.ts'
+import type { StoredPerson } from './person-store.ts'
 
-/** Someone who has signed in. */
-export type StoredSession = {
+/** Someone at work. */
+export type StoredSession = StoredPerson & {
   sessionId: string
-  person: string
-  displayName: string
   roles: string[]
 }
 
@@ -14,20 +13,21 @@ export type SessionLimits = { idleS: number; lifetimeS: number }
 
 const insertStatement = sql(
   'insert_session',
-  `insert into session (token_hash, session_id, person, display_name, roles)
-   values ($1, $2, $3, $4, $5)`,
+  `insert into session (token_hash, session_id, person, email, display_name, roles)
+   values ($1, $2, $3, $4, $5, $6)`,
 )
 /** Inserts a session under the hash of its token. */
 export async function insertSession(
   db: Queryable,
   tokenHash: Buffer,
-  { sessionId, person, displayName, roles }: StoredSession,
+  { sessionId, person, email, displayName, roles }: StoredSession,
 ): Promise<void> {
-  await db.run(insertStatement, [tokenHash, sessionId, person, displayName, roles])
+  await db.run(insertStatement, [tokenHash, sessionId, person, email, displayName, roles])
 }
 
-const columns = `session_id as "sessionId", person, display_name as "displayName", roles`
-const isLive = `seen_time > clock_now() - make_interval(secs => $2)
+const columns = `session_id as "sessionId", person, email, display_name as "displayName", roles`
+// A session of the version before names its person by an address, which another could have.
+const isLive = `email is not null and seen_time > clock_now() - make_interval(secs => $2)
    and sign_in_time > clock_now() - make_interval(secs => $3)`
 
 const touchStatement = sql(

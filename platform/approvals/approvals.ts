@@ -77,6 +77,12 @@ export async function approve(
   if (isSame(found.requester, actor)) {
     throw new Failure('APPROVAL_OWN', 'another person than the requester must approve it')
   }
+  if (isUnclear(found.requester, actor)) {
+    throw new Failure(
+      'APPROVAL_OWN',
+      'its requester is named in another way: reject it, and request it again',
+    )
+  }
   if (isDecidedBy(found, actor, 'approved')) return found
   let approved: Approval | undefined
   const within: Within = (work) =>
@@ -133,7 +139,19 @@ function isDecidedBy(approval: Approval, { caller }: Actor, state: ApprovalState
   return approval.state === state && approval.decider === caller
 }
 
-/** Whether a name of the audit is the caller's. A provider may change the case of an e-mail address. */
+/** A person as the console has named them since it does so by issuer and subject of the provider. */
+const byProvider = /^console:https?:\/\/[^#]+#./
+
+/**
+ * Whether one of the two is a person by their provider's id and the other one by an e-mail address, as a version before named
+ * them: they may be the same person.
+ */
+function isUnclear(name: string, { caller }: Actor): boolean {
+  const arePeople = [name, caller].every((one) => one.startsWith('console:'))
+  return arePeople && byProvider.test(name) !== byProvider.test(caller)
+}
+
+/** Whether a name of the audit is the caller's; names of the version before were addresses, in any case of letters. */
 function isSame(name: string, { caller }: Actor): boolean {
   return name.toLowerCase() === caller.toLowerCase()
 }

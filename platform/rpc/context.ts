@@ -5,7 +5,7 @@ import type { Membership } from './auth/roles.ts'
 
 /** A person who works in the console, with the roles that they hold. */
 export interface Person {
-  /** E-mail address, else the identity provider's id. Never logged. */
+  /** Issuer and subject of the identity provider: `https://id.example.com#00u1abc`. Never logged. */
   id: string
   memberships: readonly Membership[]
 }

@@ -34,7 +34,7 @@ import { maxStreamMs } from '#platform/rpc/limits/limits.ts'
 import { serveRpc } from '#platform/rpc/server/server.ts'
 import { createTestClock } from '#platform/testing/clock.ts'
 import { openClients } from '../../console/clients.ts'
-import { createConsole } from '../../console/http/app.ts'
+import { type ConsoleOptions, createConsole } from '../../console/http/app.ts'
 import { watchParts } from '../../console/parts/reader.ts'
 import { sandboxOf } from '../../console/sandbox.ts'
 import { signInLink } from '../../console/sign-in/local-key.ts'
@@ -146,7 +146,7 @@ export async function startHarness(texts?: Texts) {
   const port = await freePort()
   const consoleUrl = `http://${host}:${port}`
   const redirectUrl = `${consoleUrl}${callbackPath}`
-  const app = await createConsole({
+  const options: ConsoleOptions = {
     environment: 'sandbox',
     consoleUrl,
     publicBaseUrl: 'https://pay.example.com',
@@ -184,7 +184,8 @@ export async function startHarness(texts?: Texts) {
         Promise.resolve(peers.projects[name === 'demo' ? 'demo' : 'other'].projectId),
     },
     log: silentLog,
-  })
+  }
+  const app = await createConsole(options)
   const sockets = new Set<Socket>()
   app.server.on('connection', (socket: Socket) => {
     sockets.add(socket)
@@ -204,7 +205,11 @@ export async function startHarness(texts?: Texts) {
     parts,
     /** The connections of the console, as it sees them. */
     sockets: () => [...sockets],
+    /** Another console on the same database and services, which listens nowhere. */
+    another: (more: Partial<ConsoleOptions>) => createConsole({ ...options, ...more }),
     browse: () => newBrowser(consoleUrl),
+    /** How services know a person of the built-in provider. */
+    personOf: (id: string) => `${consoleUrl}${localIssuerPath}#${id}`,
     /** A browser in which a person has signed in. */
     async signedIn(personId: string): Promise<Browser> {
       const browser = newBrowser(consoleUrl)

@@ -232,7 +232,7 @@ describe.each(inDemo)('$role', ({ id, role }) => {
       const reached = harness.peers.calls.filter((call) => rpc.endsWith(`/${call.rpc}`))
       expect(reached).toHaveLength(may ? 1 : 0)
       for (const call of reached) {
-        expect(call.person).toBe(`${id}@example.com`)
+        expect(call.person).toBe(harness.personOf(id))
         const { projectId } = harness.peers.projects.demo
         expect(call.projectId).toBe(isForAll === true ? undefined : projectId)
       }
@@ -281,7 +281,7 @@ it.each(inDemo)(
     const { status, text } = await browser.get(`${path}/personal`)
     expect([status, text.includes('123.00 USD')]).toEqual(may ? [200, true] : [403, false])
     expect(harness.peers.calls.some(({ rpc }) => rpc === 'GetPersonalData')).toBe(may)
-    const person = `${id}@example.com`
+    const person = harness.personOf(id)
     const wanted = { person, projectId, before: '', limit: 20 }
     expect(await listActivity(harness.db, wanted)).toContainEqual(
       expect.objectContaining({
@@ -315,7 +315,7 @@ describe('a trigger of the sandbox', () => {
       const { status, text } = await browser.post(path, { trigger })
       expect([status, text.includes('It has not happened')]).toEqual([may ? 409 : 403, may])
       expect(text).not.toContain('pwk_test_key')
-      const wanted = { person: `${id}@example.com`, projectId, before: '', limit: 20 }
+      const wanted = { person: harness.personOf(id), projectId, before: '', limit: 20 }
       const written = (await listActivity(harness.db, wanted)).map(({ rpc }) => rpc)
       expect(written.includes(`payweave trigger ${trigger}`)).toBe(may)
     },

@@ -306,7 +306,7 @@ it('what people call is written down before it is made, with who they are', asyn
   const statement = {
     name: 'activity_of_kwame',
     text: `select rpc, project_id, target from activity
-      where person = 'kwame@example.com' and target = '${demo.payment.paymentId}'
+      where person = '${harness.personOf('kwame')}' and target = '${demo.payment.paymentId}'
         and rpc like 'payweave.payments.%/%Payment' order by occur_time desc, activity_id desc limit 2`,
   }
   const row = { project_id: demo.projectId, target: demo.payment.paymentId }

@@ -8,10 +8,10 @@ import { newTraceparent } from '#platform/telemetry/spans.ts'
 export function as<T>(
   role: string,
   work: () => Promise<T>,
-  { name = role, projectId }: { name?: string; projectId?: string } = {},
+  { name = role, id, projectId }: { name?: string; id?: string; projectId?: string } = {},
 ): Promise<T> {
   const held = [parseMembership(role)].filter((one) => one !== undefined)
-  const person = { id: `${name}@example.com`, memberships: held }
+  const person = { id: id ?? `${name}@example.com`, memberships: held }
   const acting = { person, projectId, sessionId: randomUUID() }
   return runWithContext({ requestId: randomUUID(), traceparent: newTraceparent(), acting }, work)
 }

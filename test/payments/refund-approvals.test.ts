@@ -117,6 +117,23 @@ describe('a refund by hand', () => {
     expect(listed.approvals).toEqual([approval])
   })
 
+  it('nobody approves what may be their own request from before people were named by their provider', async () => {
+    const id = 'https://id.example.com#00u1'
+    const byId = <T>(work: () => Promise<T>) => as('finance', work, { id })
+    const { projectId } = harness
+    const paymentId = await paid()
+    const approvalId = await request('ama', paymentId)
+    const key = { projectId, approvalId }
+    expect(await reasonOf(byId(() => harness.approvals.approve(key)))).toBe('APPROVAL_OWN')
+    await byId(() => harness.approvals.reject({ ...key, note: '' }))
+    const again = await byId(() => harness.byHand.refundPayment({ projectId, paymentId }))
+    const renewed = again.approval?.approvalId ?? ''
+    expect(await reasonOf(approve('kofi', renewed))).toBe('APPROVAL_OWN')
+    const other = { id: 'https://id.example.com#00u2' }
+    await as('finance', () => harness.approvals.approve({ projectId, approvalId: renewed }), other)
+    expect(await stateOf(paymentId)).toBe('REFUNDED')
+  })
+
   it('a refund by hand up to the limit, or in a currency without one, needs nobody else', async () => {
     for (const paymentId of [await paid(limitMinor), await paid(limitMinor * 9n, 'JPY')]) {
       const { approval, payment } = await refund('ama', paymentId)

@@ -15,6 +15,7 @@ import { asFile, type Work, type Worker } from '../../http/work.ts'
 import { type Cell, code, type Field, type Form, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { choices, timeOf, valueOf, wordOf } from '../../pages/words.ts'
+import type { NameOf } from '../../sign-in/people.ts'
 import { firstRows, sendCsv } from '../list.ts'
 
 const path = '/routing'
@@ -61,20 +62,24 @@ export function registerRouting(
   )
 }
 
-async function show({ reply, query, may }: Work, routing: Clients['routing']) {
+async function show({ reply, query, may, namesOf }: Work, routing: Clients['routing']) {
   const [listed, { changes }] = await Promise.all([
     routing.listRoutes({}),
     routing.listRouteChanges({}),
   ])
   const mayPut = may('payweave.payments.v1.RoutingService/PutRoute')
   const mayDelete = may('payweave.payments.v1.RoutingService/DeleteRoute')
-  const routes = routesSection(listed, mayDelete)
+  const nameOf = await namesOf([
+    ...listed.routes.map(({ changedBy }) => changedBy),
+    ...changes.map(({ caller }) => caller),
+  ])
+  const routes = routesSection(listed, mayDelete, nameOf)
   return sendSections(reply, {
     title: 'Routing',
     said: query.get('said') === 'stored' ? 'Stored. It counts within a second.' : undefined,
     sections: [
       mayPut ? { ...routes, forms: [routeForm(listed)] } : routes,
-      changesSection(changes),
+      changesSection(changes, nameOf),
     ],
   })
 }
@@ -82,6 +87,7 @@ async function show({ reply, query, may }: Work, routing: Clients['routing']) {
 function routesSection(
   { routes, defaultConnector }: ListRoutesResponse,
   mayDelete: boolean,
+  nameOf: NameOf,
 ): Section {
   const { rows, cut } = firstRows(routes, pageSize)
   return {
@@ -96,7 +102,7 @@ function routesSection(
         code(route.connector),
         code(route.fallbackConnector),
         { at: route.updateTime },
-        text(route.changedBy),
+        text(nameOf(route.changedBy)),
         mayDelete ? { forms: [removeForm(route)] } : text('operators remove'),
       ]),
     },
@@ -104,7 +110,7 @@ function routesSection(
   }
 }
 
-function changesSection(changes: RouteChange[]): Section {
+function changesSection(changes: RouteChange[], nameOf: NameOf): Section {
   const { rows, cut } = firstRows(changes, pageSize)
   return {
     heading: 'Changes',
@@ -114,7 +120,7 @@ function changesSection(changes: RouteChange[]): Section {
       empty: 'No change yet.',
       rows: rows.map((one) => [
         { at: one.changeTime },
-        text(one.caller),
+        text(nameOf(one.caller)),
         ...keyCells(one.key),
         one.connector === '' ? text('removed') : code(one.connector),
         code(one.fallbackConnector),

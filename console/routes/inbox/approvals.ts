@@ -21,6 +21,7 @@ import {
 } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { valueOf, wordOf } from '../../pages/words.ts'
+import { type NameOf, recordName } from '../../sign-in/people.ts'
 import { nextPageUrl } from '../list.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -108,11 +109,11 @@ async function show(work: Work, { refundApprovals, billApprovals }: Clients) {
         },
       },
       {
-        ...approvalsSection(work, refunds.approvals, 'Refunds'),
+        ...(await approvalsSection(work, refunds.approvals, 'Refunds')),
         ...nextPageUrl(request.url, refunds.nextPageToken, 'refunds'),
       },
       {
-        ...approvalsSection(work, bills.approvals, 'Bills'),
+        ...(await approvalsSection(work, bills.approvals, 'Bills')),
         ...nextPageUrl(request.url, bills.nextPageToken),
       },
     ],
@@ -145,39 +146,41 @@ function countFact(name: string, { approvals, nextPageToken }: ListApprovalsResp
 }
 
 /** A list of approvals, with what the reader may do about those that wait. */
-export function approvalsSection(work: Work, approvals: Approval[], heading: string): Section {
+export async function approvalsSection(
+  work: Work,
+  approvals: Approval[],
+  heading: string,
+): Promise<Section> {
+  const nameOf = await work.namesOf(
+    approvals.flatMap(({ requester, decider }) => [requester, decider]),
+  )
   return {
     heading,
     table: {
       head: ['Requested', 'About', 'Amount', 'Decision', 'Why', 'State', 'Decided', 'Decide'],
       empty: 'Nothing was requested.',
-      rows: approvals.map((one) => approvalRow(work, one)),
+      rows: approvals.map((one) => approvalRow(work, one, nameOf)),
     },
     rpc: 'payweave.approvals.v1.ApprovalService/ListApprovals',
   }
 }
 
-function approvalRow(work: Work, approval: Approval): Cell[] {
+function approvalRow(work: Work, approval: Approval, nameOf: NameOf): Cell[] {
   const { subjectId, kind, projectId, requester, decider } = approval
   const things = kind === ApprovalKind.BILL ? 'bills' : 'payments'
   const path = `/projects/${projectId}/${things}/${encodeURIComponent(subjectId)}`
-  const own = `console:${work.session.person}`
+  const own = recordName(work.session.person)
+  const shown = (name: string) => (name === own ? 'you' : nameOf(name))
   return [
-    { at: approval.createTime, by: nameOf(requester, own) },
+    { at: approval.createTime, by: shown(requester) },
     code(subjectId, path),
     moneyCell(approval.amount),
     text(approval.outcome || 'refund'),
     text(approval.note),
     { state: wordOf(ApprovalState, approval.state) },
-    decider === ''
-      ? text(approval.decisionNote)
-      : { at: approval.decideTime, by: nameOf(decider, own) },
+    decider === '' ? text(approval.decisionNote) : { at: approval.decideTime, by: shown(decider) },
     decisionCell(work, approval, requester === own),
   ]
-}
-
-function nameOf(name: string, own: string): string {
-  return name === own ? 'you' : name.replace(/^console:/, '')
 }
 
 const requestedBy = {

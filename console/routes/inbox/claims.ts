@@ -8,6 +8,7 @@ import { ownPath } from '../../http/guard.ts'
 import type { Work, Worker } from '../../http/work.ts'
 import { type Cell, type Form, text } from '../../pages/blocks.ts'
 import { valueOf } from '../../pages/words.ts'
+import { type NameOf, recordName } from '../../sign-in/people.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -18,16 +19,19 @@ type Kind = keyof typeof itemEndings
 export function registerClaims(app: FastifyInstance, { worker, clients }: Options): void {
   app.post(
     '/inbox/claims',
-    worker.page(async ({ reply, form }) => {
-      const takeOverFrom = form.get('from') ?? ''
-      await clients.claims.claimItem({ item: itemOf(form), takeOverFrom })
+    worker.page(async (work) => {
+      const { reply, form } = work
+      const wanted = { item: itemOf(form), takeOverFrom: form.get('from') ?? '' }
+      await claimNamed(work, () => clients.claims.claimItem(wanted))
       return reply.redirect(backOf(form, 'claimed'), 303)
     }),
   )
   app.post(
     '/inbox/releases',
-    worker.page(async ({ reply, form }) => {
-      await clients.claims.releaseItem({ item: itemOf(form) })
+    worker.page(async (work) => {
+      const { reply, form } = work
+      const item = itemOf(form)
+      await claimNamed(work, () => clients.claims.releaseItem({ item }))
       return reply.redirect(backOf(form, 'released'), 303)
     }),
   )
@@ -53,19 +57,31 @@ function backOf(form: URLSearchParams, said: string): string {
 
 /** Decides on an item that nobody else has. ITEM_CLAIMED where someone else has it, and as `decide` rejects. */
 export async function decideClaimed<T>(
+  work: Pick<Work, 'namesOf'>,
   { claims }: Clients,
   kind: Kind,
   itemId: string,
   decide: () => Promise<T>,
 ): Promise<T> {
   const item = { kind: valueOf(ItemKind, kind) ?? ItemKind.UNSPECIFIED, itemId }
-  await claims.claimItem({ item })
+  await claimNamed(work, () => claims.claimItem({ item }))
   const decided = await decide()
   // The decision stands. A claim that stays is shown with its holder, and ends by itself.
   await claims.releaseItem({ item }).catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error
   })
   return decided
+}
+
+/** Changes a claim. ITEM_CLAIMED says who has it, as pages show them. */
+async function claimNamed<T>({ namesOf }: Pick<Work, 'namesOf'>, change: () => Promise<T>) {
+  return await change().catch(async (error: unknown) => {
+    const isClaimed = error instanceof Failure && error.reason === 'ITEM_CLAIMED'
+    const holder = isClaimed ? error.details?.['holder'] : undefined
+    if (holder === undefined) throw error
+    const nameOf = await namesOf([holder])
+    throw new Failure('ITEM_CLAIMED', `${nameOf(holder)} works on this item`, { cause: error })
+  })
 }
 
 /** The cells of an item: who has it, and what the reader can do with it. */
@@ -82,7 +98,7 @@ const whoEnds: Record<Kind, string> = {
 
 /** Reads the claims on the items of a page. */
 export async function readClaims(
-  { request, session, may }: Work,
+  { request, session, may, namesOf }: Work,
   clients: Clients,
   items: readonly (readonly [kind: Kind, itemId: string])[],
 ): Promise<ShowClaim> {
@@ -90,7 +106,8 @@ export async function readClaims(
   const { claims } =
     wanted.length === 0 ? { claims: [] } : await clients.claims.listItemClaims({ items: wanted })
   const held = new Map(claims.map((one) => [keyOf(one.item?.kind, one.item?.itemId), one]))
-  const own = `console:${session.person}`
+  const nameOf = await namesOf(claims.map(({ holder }) => holder))
+  const own = recordName(session.person)
   return (kind, itemId, decisions) => {
     const claim = held.get(keyOf(valueOf(ItemKind, kind), itemId))
     const form = (action: string, button: string, from = ''): Form => ({
@@ -103,7 +120,10 @@ export async function readClaims(
       if (claim.holder !== own) return [form('claims', 'Take over', claim.holder)]
       return [...decisions, form('releases', 'Release')]
     }
-    return [whoOf(claim, own), may(itemEndings[kind]) ? { forms: forms() } : text(whoEnds[kind])]
+    return [
+      whoOf(claim, own, nameOf),
+      may(itemEndings[kind]) ? { forms: forms() } : text(whoEnds[kind]),
+    ]
   }
 }
 
@@ -111,8 +131,8 @@ function keyOf(kind: ItemKind | undefined, itemId: string | undefined): string {
   return `${kind}/${itemId}`
 }
 
-function whoOf(claim: ItemClaim | undefined, own: string): Cell {
+function whoOf(claim: ItemClaim | undefined, own: string, nameOf: NameOf): Cell {
   if (claim === undefined) return text('')
   const { holder, claimTime } = claim
-  return { at: claimTime, by: holder === own ? 'you' : holder.replace(/^console:/, '') }
+  return { at: claimTime, by: holder === own ? 'you' : nameOf(holder) }
 }

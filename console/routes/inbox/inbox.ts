@@ -43,15 +43,20 @@ export function registerInbox(app: FastifyInstance, { worker, clients }: Options
   )
   app.post(
     '/inbox/bills',
-    worker.page(async ({ reply, form }) => {
+    worker.page(async (work) => {
+      const { reply, form } = work
       const review = {
         projectId: form.get('project_id') ?? '',
         transactionId: form.get('transaction_id') ?? '',
         decision: decisionOf(form),
         note: form.get('note')?.trim() ?? '',
       }
-      const { approval } = await decideClaimed(clients, 'bill', form.get('item_id') ?? '', () =>
-        clients.catalogue.resolveReview(review),
+      const { approval } = await decideClaimed(
+        work,
+        clients,
+        'bill',
+        form.get('item_id') ?? '',
+        () => clients.catalogue.resolveReview(review),
       )
       const next = approval === undefined ? 'again' : 'requested'
       return reply.redirect(`/inbox?said=${next}`, 303)
@@ -59,10 +64,11 @@ export function registerInbox(app: FastifyInstance, { worker, clients }: Options
   )
   app.post(
     '/inbox/refunds',
-    worker.page(async ({ reply, form }) => {
+    worker.page(async (work) => {
+      const { reply, form } = work
       const refundId = form.get('refund_id') ?? ''
       const note = form.get('note')?.trim() ?? ''
-      await decideClaimed(clients, 'refund', refundId, () =>
+      await decideClaimed(work, clients, 'refund', refundId, () =>
         clients.paymentOperations.settleRefund({ refundId, note }),
       )
       return reply.redirect('/inbox?said=settled', 303)

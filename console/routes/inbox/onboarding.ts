@@ -59,7 +59,7 @@ async function decide(work: Work, clients: Clients, outcome: Outcome) {
   const { reply, form } = work
   const { reviewId } = pathId(work, 'reviewId')
   const reason = form.get('reason')?.trim() ?? ''
-  const { status } = await decideClaimed(clients, 'onboarding', reviewId, () =>
+  const { status } = await decideClaimed(work, clients, 'onboarding', reviewId, () =>
     clients.onboardings.decideOnboarding({ reviewId, outcome, reason }),
   )
   const stands = status === OnboardingStatus.COMPLETED ? 'accepted' : 'rejected'

@@ -64,7 +64,7 @@ describe.each(inDemo)('a person with the role $role', ({ id, role }) => {
         if (!may) continue
         expect(answer.headers.get('location')).toBe(`/inbox?page=second&said=${said}`)
         expect(calls[0]).toMatchObject({
-          person: `${id}@example.com`,
+          person: harness.personOf(id),
           projectId: harness.peers.projects.demo.projectId,
         })
       }
@@ -76,7 +76,7 @@ it('a payment whose refund waits for a second person offers no refund, and its r
   const browser = await harness.signedIn('abena')
   const refund = `action="${paymentPath()}/refund"`
   expect((await browser.get(paymentPath())).text).not.toContain(refund)
-  harness.peers.approvals.refunds.held.requester = 'console:abena@example.com'
+  harness.peers.approvals.refunds.held.requester = `console:${harness.personOf('abena')}`
   const { text } = await browser.get(paymentPath())
   expect(text).toContain('Withdraw')
   expect(text).not.toContain(`action="${pathOf('refunds')}/approve"`)
@@ -128,7 +128,7 @@ it('a decision is written down with its approval', async () => {
   const browser = await harness.signedIn('esi')
   await browser.post(`${pathOf('bills')}/approve`, { kind: 'bill', back: '/inbox' })
   const { projectId } = harness.peers.projects.demo
-  const wanted = { person: 'esi@example.com', projectId, before: '', limit: 5 }
+  const wanted = { person: harness.personOf('esi'), projectId, before: '', limit: 5 }
   expect(await listActivity(harness.db, wanted)).toContainEqual(
     expect.objectContaining({
       rpc: 'payweave.approvals.v1.ApprovalService/Approve',

@@ -1789,7 +1789,7 @@ export declare type AuditEntry = Message<"payweave.accounts.v1.AuditEntry"> & {
   occurTime?: Timestamp | undefined;
 
   /**
-   * Name of the calling process or bearer; for a person in the console `console:` and their e-mail address.
+   * Name of the calling process or bearer; for a person in the console `console:`, the issuer of their identity provider, `#` and their subject there.
    *
    * @generated from field: string caller = 3;
    */
@@ -1865,7 +1865,7 @@ export declare type ListAuditRequest = Message<"payweave.accounts.v1.ListAuditRe
   pageToken: string;
 
   /**
-   * Name of the caller as entries have it, `console:ama@example.com` for a person in the console. Empty: any.
+   * Name of the caller as entries have it, `console:https://id.example.com#00u1abc` for a person in the console. Empty: any.
    *
    * @generated from field: string caller = 4;
    */

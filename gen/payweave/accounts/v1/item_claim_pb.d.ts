@@ -54,7 +54,7 @@ export declare type ItemClaim = Message<"payweave.accounts.v1.ItemClaim"> & {
   item?: Item | undefined;
 
   /**
-   * Who works on it, as the audit names them: `console:ama@example.com`, or the name of a bearer.
+   * Who works on it, as the audit names them: `console:https://id.example.com#00u1abc`, or the name of a bearer.
    *
    * @generated from field: string holder = 2;
    */

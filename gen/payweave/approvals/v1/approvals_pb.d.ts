@@ -70,7 +70,7 @@ export declare type Approval = Message<"payweave.approvals.v1.Approval"> & {
   note: string;
 
   /**
-   * Who requested it, as the audit names them: `console:ama@example.com`, or the name of a bearer.
+   * Who requested it, as the audit names them: `console:https://id.example.com#00u1abc`, or the name of a bearer.
    *
    * @generated from field: string requester = 8;
    */
