@@ -25,6 +25,8 @@ it('a new image of PostgreSQL arrives by a switchover, and a deleted server does
     primaryUpdateStrategy: 'unsupervised',
     primaryUpdateMethod: 'switchover',
     smartShutdownTimeout: 0,
+    // A field that came with the oldest version that will do.
+    probes: { liveness: { isolationCheck: { enabled: true } } },
   })
 })
 
