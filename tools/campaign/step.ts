@@ -38,6 +38,8 @@ export const effectsWithinS = 130
 /** What an operation takes by itself, beside the recovery: payers act after up to 5 s, and an enquiry is made after 10 s. */
 const operationS = 45
 const lookEveryMs = 200
+/** At all operations and pushes of the campaign. */
+const lookAtAllEveryMs = 1_000
 
 /**
  * Runs a step. After the faults it begins an operation of each kind: the step is over when all of those have ended, and when nothing
@@ -103,7 +105,7 @@ function stuck(number: number, open: readonly Operation[]): Finding[] {
 async function rest(run: Run, step: Done): Promise<Finding[]> {
   const { records } = run.load
   const left = () => unfinishedOf(records, step.overMs)
-  await isWithin(run, step, effectsWithinS, () => left().length === 0)
+  await isWithin(run, step, effectsWithinS, () => left().length === 0, lookAtAllEveryMs)
   step.effectsS = effectsRecoveredS(records, step)
   return findingOf(
     lateRule,
@@ -117,13 +119,14 @@ async function isWithin(
   { beganMs, overMs }: Window,
   limitS: number,
   holds: () => boolean,
+  everyMs = lookEveryMs,
 ): Promise<boolean> {
   while (!holds()) {
     const nowMs = Date.now()
     const tookS = (nowMs - overMs) / 1_000
     if (isShown() || (tookS > limitS && tookS > limitS * slack.between(beganMs, nowMs)))
       return false
-    await sleep(lookEveryMs)
+    await sleep(everyMs)
   }
   return true
 }

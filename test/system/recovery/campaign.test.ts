@@ -3,10 +3,13 @@ import { randomInt } from 'node:crypto'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runCampaign } from '../../../tools/campaign/campaign.ts'
-import { checkTables, settle } from '../../../tools/campaign/check/tables.ts'
+import { wrongReportsFrom } from '../../../tools/campaign/check/rules.ts'
+import { checkBalances, checkTables, settle } from '../../../tools/campaign/check/tables.ts'
 import { kindsFor, runOnDeployment } from '../../../tools/campaign/deployment.ts'
 import { faultsNamed } from '../../../tools/campaign/faults/table.ts'
+import { seededRandom } from '../../../tools/campaign/random.ts'
 import { type System, startSystem } from '../../../tools/campaign/system/system.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const seed = Number(process.env['CAMPAIGN_SEED'] ?? randomInt(2 ** 31))
 const minutes = 15 / 60
@@ -19,6 +22,7 @@ const rows = faultsNamed([
   'backend-answers-lost',
 ])
 const timeoutMs = 900_000
+const settledWithinMs = 120_000
 
 let system: System
 beforeAll(async () => {
@@ -50,6 +54,38 @@ it(
     expect([...kinds].toSorted()).toEqual(kindsFor(keys).toSorted())
     const { projects } = keys
     expect(kindsFor({ projects })).not.toContain('transfer')
+  },
+  timeoutMs,
+)
+
+it(
+  'wrong reports of the back end are taken or refused, and change nothing',
+  async () => {
+    const [fault] = faultsNamed(['backend-wrong'])
+    await fault?.draw(seededRandom(seed)).inject(system)
+    const reports = await eventually(
+      () =>
+        system.mesh.rows<{ kind: string; is_over: boolean }>(
+          `select kind, delivered_at is not null or parked_at is not null as is_over
+           from simulator.report where position >= $1`,
+          [wrongReportsFrom],
+        ),
+      (rows) => expect(rows.filter(({ is_over }) => !is_over)).toEqual([]),
+      settledWithinMs,
+    )
+    const kinds = new Set(reports.map(({ kind }) => kind))
+    expect([...kinds].toSorted()).toEqual(
+      expect.arrayContaining(['charge', 'consent', 'onboarding', 'payout', 'refund', 'transfer']),
+    )
+    const client = new Client({ connectionString: system.mesh.databaseUrl() })
+    await client.connect()
+    try {
+      expect(await settle(client, settledWithinMs)).toEqual([])
+      expect(await checkTables(client, { operations: [], pushes: [] })).toEqual([])
+    } finally {
+      await client.end()
+    }
+    expect(await checkBalances(system.mesh.databaseUrl())).toEqual([])
   },
   timeoutMs,
 )

@@ -4,12 +4,14 @@ import type { Fault } from './fault.ts'
 import { linkFaults } from './links.ts'
 import { processFaults } from './processes.ts'
 import { receiverFaults } from './receivers.ts'
+import { reportFaults } from './reports.ts'
 import { storeFaults } from './stores.ts'
 
 export const faults: readonly Fault[] = [
   ...processFaults,
   ...storeFaults,
   ...linkFaults,
+  ...reportFaults,
   ...receiverFaults,
   ...clockFaults,
 ]
