@@ -1,4 +1,4 @@
-// Faults of NATS: the leader of the stream is lost or cut off; all servers are down.
+// Faults of NATS: the leader of the stream is lost or cut off; all servers are down; they are restarted in turn.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../support/eventually.ts'
 import type { Lab } from '../lab/lab.ts'
@@ -76,4 +76,21 @@ const allDown: Fault = {
     `last push of payments of that time ${seconds(latestPushS)} after the servers were back`,
 }
 
-export const natsFaults = [leaderKilled, leaderPartitioned, allDown]
+const rolling: Fault = {
+  name: 'nats-rolling',
+  title: 'Every NATS server is restarted, one after the other',
+  required: 'no push later than 5 s; no create fails',
+  async inject({ nats }) {
+    for (const member of nats.members) {
+      await nats.stop(member)
+      await nats.start(member)
+      await nats.healthy()
+    }
+    return { facts: {} }
+  },
+  mustBeZero: noCreateFails,
+  measured: ({ slowestPushS }) =>
+    `the slowest first push came ${seconds(slowestPushS)} after its payment`,
+}
+
+export const natsFaults = [leaderKilled, leaderPartitioned, allDown, rolling]

@@ -1,4 +1,4 @@
-// Faults of PostgreSQL: the machine of the primary is lost; a planned switchover.
+// Faults of PostgreSQL: the machine of the primary is lost; a planned switchover; all servers are restarted in turn.
 import { Client } from 'pg'
 import { eventually } from '../../support/eventually.ts'
 import type { Lab } from '../lab/lab.ts'
@@ -81,4 +81,28 @@ async function connectionsLeft({ postgres }: Lab, member: Host): Promise<number>
   return left.count
 }
 
-export const postgresFaults = [primaryKilled, switchover]
+const rolling: Fault = {
+  name: 'postgres-rolling',
+  title:
+    'Every PostgreSQL server is restarted, one after the other, the primary last and after a switchover',
+  required: 'no create for at most 3 s; no process stays on the former primary',
+  async inject(lab) {
+    const { postgres } = lab
+    for (const standby of await postgres.standbys()) {
+      await postgres.restart(standby)
+      await postgres.healthy()
+    }
+    const beganMs = performance.now()
+    const { from, to } = await postgres.switchover()
+    const switchedS = await secondsUntilPrimary(postgres, ({ name }) => name === to.name, beganMs)
+    const stuck = await connectionsLeft(lab, from)
+    await postgres.restart(from)
+    await postgres.healthy()
+    return { facts: { switchedS, stuck } }
+  },
+  mustBeZero: (_, { stuck = Number.NaN }) => ({ 'connections to the former primary': stuck }),
+  measured: ({ gapS }, { switchedS = Number.NaN }) =>
+    `no create for ${seconds(gapS)}; Patroni switched in ${seconds(switchedS)}`,
+}
+
+export const postgresFaults = [primaryKilled, switchover, rolling]

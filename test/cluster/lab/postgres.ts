@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { type Authority, issueCertificate } from '../../../deploy/local/certificates.ts'
 import { newPassword } from '../../../deploy/local/private-file.ts'
+import type { TiedProcess } from '../../../deploy/local/process/tied-process.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { Host } from './network.ts'
 import type { Machines } from './processes.ts'
@@ -10,6 +11,7 @@ import { postgresUser } from './programs.ts'
 
 const memberNames = ['postgres-0', 'postgres-1', 'postgres-2']
 const startWithinMs = 120_000
+const stopWithinMs = 60_000
 /** A member that does not answer in this time is not the primary. */
 const probeMs = 500
 /** How soon Patroni replaces a primary that is lost: it holds its lease for `ttl` seconds. */
@@ -38,6 +40,8 @@ export type Postgres = {
   standbys(): Promise<Host[]>
   /** Orders a planned switchover to another member. */
   switchover(): Promise<{ from: Host; to: Host }>
+  /** Ends a member by SIGTERM, as an update of its image does, and starts it again. */
+  restart(member: Host): Promise<void>
   /** The machine of a member is lost: its processes and its packets. */
   lose(member: Host): Promise<void>
   /** The machine comes back, and its server joins as a standby. */
@@ -55,12 +59,14 @@ export async function startPostgres(machines: Machines, authority: Authority): P
   const members: Host[] = []
   for (const name of memberNames) members.push(await network.add(name))
   for (const member of members) await prepare(machines, authority, member, etcd, passwords)
+  const running = new Map<string, TiedProcess>()
   const start = async (member: Host): Promise<void> => {
-    await machines.start({
+    const patroni = await machines.start({
       host: member,
       command: ['/usr/bin/patroni', `${machines.insideFolder}/${member.name}/patroni.json`],
       inside: 'postgres',
     })
+    running.set(member.name, patroni)
   }
   await Promise.all(members.map(start))
 
@@ -94,6 +100,10 @@ export async function startPostgres(machines: Machines, authority: Authority): P
       })
       if (!response.ok) throw new Error(`the switchover was refused: ${await response.text()}`)
       return { from, to }
+    },
+    async restart(member) {
+      await running.get(member.name)?.end('SIGTERM', stopWithinMs)
+      await start(member)
     },
     async lose(member) {
       await network.cut(member)
