@@ -10,7 +10,6 @@ import {
   BillState,
   RetryCategory,
 } from '#gen/payweave/backend/v1/billers_pb.js'
-import { runWithContext } from '#platform/rpc/context.ts'
 import type { BillOrder } from '../domain/bill.ts'
 import { billersOver } from './backend.ts'
 
@@ -48,23 +47,6 @@ function answeringWith(outcome: MessageInitShape<typeof BillOutcomeSchema>) {
 function refusing(reason: Reason) {
   return saying(() => Promise.reject(new Failure(reason, 'refused')))
 }
-
-it.each([
-  ['until a second before the deadline of the call', 60_000, 59_000],
-  ['for its time-out when the deadline is later', 600_000, 100_000],
-  ['for no time when less than a second is left', 900, 0],
-])('a biller is waited for %s', async (_how, leftMs, maxMs) => {
-  let givenMs = Number.NaN
-  const payBill = async (_request: unknown, { timeoutMs }: { timeoutMs: number }) => {
-    givenMs = timeoutMs
-    return { outcome: create(BillOutcomeSchema, { state: BillState.PENDING }) }
-  }
-  const client = { payBill } as unknown as Client<typeof BillerService>
-  const call = { requestId: 'r', traceparent: 't', deadline: Date.now() + leftMs }
-  await runWithContext(call, () => billersOver(client, 100_000).pay('id', order))
-  expect(givenMs).toBeLessThanOrEqual(maxMs)
-  expect(givenMs).toBeGreaterThan(maxMs - 30_000)
-})
 
 describe('the answer to a payment', () => {
   it('the answer to a payment is definitive when the back end refuses for ever what it once called unknown', async () => {

@@ -8,13 +8,12 @@ import {
   type PayBillResponse,
   RetryCategory as WireCategory,
 } from '#gen/payweave/backend/v1/billers_pb.js'
-import { currentContext } from '#platform/rpc/context.ts'
 import type { BillerAnswer, BillOrder, RetryCategory } from '../domain/bill.ts'
 
 /** What billing asks of the outside world. Both calls may be repeated. */
 export type Billers = {
   /**
-   * Pays, and waits for the biller: for its time-out at most, and until a second before the deadline of the call that is served. A failure to answer means nothing: enquire. `not_found`: it was once called
+   * Pays, and waits for the biller. A failure to answer means nothing: enquire. `not_found`: it was once called
    * unknown and is refused for ever.
    */
   pay(billPaymentId: string, order: BillOrder): Promise<BillerAnswer>
@@ -26,15 +25,6 @@ const categories: Partial<Record<WireCategory, RetryCategory>> = {
   [WireCategory.RETRIABLE]: 'RETRIABLE',
   [WireCategory.NON_RETRIABLE]: 'NON_RETRIABLE',
   [WireCategory.CONDITIONAL]: 'CONDITIONAL',
-}
-
-/** Left of a call's deadline when the biller does not answer: to write the outcome and to answer. */
-const reserveMs = 1_000
-
-/** How long the biller may take; nothing or less when no time is left, and then the call is not sent. */
-function timeLeftMs(timeoutMs: number): number {
-  const { deadline } = currentContext() ?? {}
-  return deadline === undefined ? timeoutMs : Math.min(timeoutMs, deadline - reserveMs - Date.now())
 }
 
 /** The billers over the back end's RPC client. */
@@ -51,9 +41,7 @@ export function billersOver(client: Client<typeof BillerService>, timeoutMs: num
         idType: order.idType,
         idNumber: order.idNumber,
       }
-      const outcome = await refusedForEver(
-        client.payBill(request, { timeoutMs: timeLeftMs(timeoutMs) }),
-      )
+      const outcome = await refusedForEver(client.payBill(request, { timeoutMs }))
       if (outcome === 'for ever') return { state: 'not_found' }
       // Not knowing what it was just handed is no answer to a payment; to an enquiry it is one.
       const answer = answerOf(outcome)
