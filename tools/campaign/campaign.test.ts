@@ -4,17 +4,22 @@ import path from 'node:path'
 import { expect, it } from 'vitest'
 import { withDefect } from '../../test/defects/plant.ts'
 import { expectDocumented } from '../../test/support/openapi.ts'
+import { runCampaign } from './campaign.ts'
 import { checkAnswers } from './check/answers.ts'
+import { readBack } from './check/api.ts'
 import { checkEffects, checkPushes, undisturbedMs, unfinishedOf } from './check/pushes.ts'
 import { checkRecovery, recoveriesOf } from './check/recovery.ts'
 import { controls } from './controls/table.ts'
+import { kindsFor } from './deployment.ts'
 import { faults, faultsNamed } from './faults/table.ts'
+import { type Api, GaveUp } from './load/api.ts'
 import type { Operation, Push, Records } from './load/records.ts'
 import { readOptions } from './options.ts'
 import { stepsOf } from './schedule.ts'
 import { slackOf } from './slack.ts'
 import type { Sample } from './soak/samples.ts'
 import { judge } from './soak/verdict.ts'
+import type { System } from './system/system.ts'
 
 function titles(seed: number, count: number): string[] {
   const found: string[] = []
@@ -200,6 +205,45 @@ it('a push that is missing, doubled, changed or unasked is found; a repeated one
   const answered = records(push({}), callback)
   for (const one of answered.operations) one.doneMs = began
   expect(unfinishedOf(answered, began)).toEqual([])
+})
+
+/** A client of a system that stays down. */
+const down = {
+  giveUpAt: () => undefined,
+  accepted: async () => {
+    throw new GaveUp('GET /x: 503')
+  },
+} as unknown as Api
+
+it('a campaign on a system that stays down has an outcome with the failure as a finding', async () => {
+  const system = { api: down, receivers: { pushes: [] } } as unknown as System
+  const plan = { seed: 1, minutes: 1, ratePerS: 1, rows: faults }
+  const { findings, steps } = await runCampaign(system, plan, () => undefined)
+  expect(steps).toEqual([])
+  const examples = ['the balances at the begin: GET /x: 503']
+  const rule = 'parts of the campaign that could not be carried out'
+  expect(findings).toEqual([{ rule, count: 1, examples }])
+})
+
+it('reading back a system that stays down ends with the first operations', async () => {
+  const operations = Array.from({ length: 100 }, () => {
+    const payment = { body: {}, answer: {}, outcomes: [outcome] }
+    return operation({ payment })
+  })
+  const [finding] = await readBack({ api: down }, { operations, pushes: [] })
+  expect(finding?.count).toBeGreaterThan(0)
+  expect(finding?.count).toBeLessThan(20)
+})
+
+it('a deployment gets the operations that its keys allow', () => {
+  const projects = { demo: { subscription_key: 'a', api_key: 'b', account_access: true } }
+  expect(kindsFor({ projects })).toContain('bill')
+  for (const kind of ['transfer', 'race', 'by card', 'by cash', 'expired', 'consent'] as const)
+    expect(kindsFor({ projects })).not.toContain(kind)
+  expect(kindsFor({ projects, simulator_url: 'http://x' }, ['by card', 'expired'])).toEqual([
+    'by card',
+  ])
+  expect(() => readOptions(['--url', 'https://x'])).toThrow(/--url wants --keys/)
 })
 
 function samples(of: (index: number) => Partial<Sample>): Sample[] {
