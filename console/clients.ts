@@ -20,6 +20,7 @@ import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { EventDeadLetterService } from '#gen/payweave/events/v1/event_dead_letter_pb.js'
 import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
 import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
@@ -110,6 +111,11 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     tails: delivery.lastingOf(DeliveryService, tailMs),
     apiLog: delivery.of(ApiLogService),
     deadLetters: delivery.of(DeadLetterService),
+    eventDeadLetters: {
+      delivery: delivery.of(EventDeadLetterService),
+      accounts: accounts.of(EventDeadLetterService),
+      payments: payments.of(EventDeadLetterService),
+    },
     merchantDeliveries: delivery.of(MerchantDeliveryService),
     endpoints: delivery.of(EndpointService),
     replays: delivery.of(ReplayService),
@@ -184,6 +190,8 @@ function refuse(error: unknown): never {
 const targetFields = [
   'entryId',
   'approvalId',
+  'deadLetterId',
+  'eventId',
   'deliveryId',
   'jobId',
   'paymentId',

@@ -11,6 +11,7 @@ import { institutionCommands } from './institutions.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { listenCommand } from './listen.ts'
+import { eventDeadLettersCommand } from './operations/dead-letters.ts'
 import { paymentCommands } from './payments.ts'
 import { projectCommands } from './projects.ts'
 import { requestsCommand } from './requests/tail.ts'
@@ -22,6 +23,7 @@ import { triggerCommand } from './trigger/command.ts'
 export const portableCommands: readonly Command[] = [
   ...paymentCommands,
   tailCommand,
+  eventDeadLettersCommand,
   ...deliveryCommands,
   listenCommand,
   triggerCommand,

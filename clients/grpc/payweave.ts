@@ -27,6 +27,7 @@ import { DeliveryService } from '../../gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '../../gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '../../gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '../../gen/payweave/delivery/v1/replay_pb.js'
+import { EventDeadLetterService } from '../../gen/payweave/events/v1/event_dead_letter_pb.js'
 import { InstitutionService } from '../../gen/payweave/institution/v1/institution_pb.js'
 import { TransferReportService } from '../../gen/payweave/institution/v1/transfer_report_pb.js'
 import { ChargeReportService } from '../../gen/payweave/payments/v1/charge_report_pb.js'
@@ -61,6 +62,7 @@ export const services = {
   paymentOperations: ['payments', PaymentOperationsService],
   routing: ['payments', RoutingService],
   refundApprovals: ['payments', ApprovalService],
+  paymentEventDeadLetters: ['payments', EventDeadLetterService],
   access: ['accounts', AccessService],
   accounts: ['accounts', AccountsService],
   reviewReports: ['accounts', ReviewReportService],
@@ -72,6 +74,7 @@ export const services = {
   onboardings: ['accounts', OnboardingService],
   itemClaims: ['accounts', ItemClaimService],
   keyAdministration: ['accounts', KeyAdministrationService],
+  accountEventDeadLetters: ['accounts', EventDeadLetterService],
   institution: ['institution', InstitutionService],
   transferReports: ['institution', TransferReportService],
   quotes: ['quotes', QuotesService],
@@ -83,6 +86,7 @@ export const services = {
   replays: ['delivery', ReplayService],
   endpoints: ['delivery', EndpointService],
   deadLetters: ['delivery', DeadLetterService],
+  deliveryEventDeadLetters: ['delivery', EventDeadLetterService],
   apiLog: ['delivery', ApiLogService],
   charges: ['backend', ChargeService],
   payouts: ['backend', PayoutService],

@@ -11,6 +11,7 @@ import type { Parts } from '../parts/reader.ts'
 import { registerAccess } from '../routes/access.ts'
 import { registerAllRequests } from '../routes/administration/all-requests.ts'
 import { registerCatalogue } from '../routes/administration/catalogue.ts'
+import { registerEventDeadLetters } from '../routes/administration/event-dead-letters.ts'
 import { registerRouting } from '../routes/administration/routing.ts'
 import { registerAudit } from '../routes/audit.ts'
 import { registerBalances } from '../routes/balances.ts'
@@ -148,6 +149,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerOnboarding(app, { worker, clients })
   registerStuck(app, { worker, clients })
   registerDeadLetters(app, { worker, clients })
+  registerEventDeadLetters(app, { worker, clients })
   registerAllRequests(app, { worker, clients })
   registerLedger(app, { worker, clients, parts: options.parts })
   registerCatalogue(app, { worker, clients })

@@ -110,7 +110,10 @@ async function show(work: Work, clients: Clients) {
         note: 'Pushes that were given up, the last first. To resend many of a project, open its pushes.',
         filters: {
           fields: [chosen('State', 'state', deadStates, query)],
-          links: [{ label: 'CSV', href: withFilters('/dead-letters.csv', request.url) }],
+          links: [
+            { label: 'CSV', href: withFilters('/dead-letters.csv', request.url) },
+            { label: 'Events', href: '/dead-letters/events' },
+          ],
         },
         table: {
           head: [

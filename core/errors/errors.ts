@@ -248,6 +248,10 @@ const internalReasons = {
   TRANSFER_NOT_FOUND: { ...notFound, meaning: 'There is no such transfer.' },
   HOLD_NOT_FOUND: { ...notFound, meaning: 'There is no such hold.' },
   MOVEMENT_NOT_FOUND: { ...notFound, meaning: 'There is no such movement.' },
+  DEAD_LETTER_NOT_FOUND: {
+    ...notFound,
+    meaning: 'There is no such dead letter, or it was retried or discarded.',
+  },
   ROUTE_NOT_FOUND: { ...notFound, meaning: 'There is no such route.' },
   REVIEW_NOT_FOUND: { ...notFound, meaning: 'There is no such review, challenge or artefact.' },
   APPROVAL_NOT_FOUND: { ...notFound, meaning: 'There is no such approval.' },

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 
 /** Tables of the platform that a schema holds besides its service's own. */
 const shared = {
-  payments: ['clock', 'outbox', 'keys', 'approvals'],
-  accounts: ['clock', 'outbox', 'inbox', 'keys'],
+  payments: ['clock', 'outbox', 'dead-letters', 'keys', 'approvals'],
+  accounts: ['clock', 'outbox', 'inbox', 'dead-letters', 'keys'],
   institution: ['clock', 'outbox'],
   quotes: ['clock'],
   billing: ['clock', 'outbox', 'keys', 'approvals'],
-  delivery: ['clock', 'inbox'],
+  delivery: ['clock', 'inbox', 'dead-letters'],
   simulator: ['clock'],
   console: ['clock'],
 } as const satisfies Record<string, readonly string[]>

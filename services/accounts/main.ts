@@ -2,9 +2,11 @@
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { ItemClaimService } from '#gen/payweave/accounts/v1/item_claim_pb.js'
 import { ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
+import { EventDeadLetterService } from '#gen/payweave/events/v1/event_dead_letter_pb.js'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { readSettings, type SettingsOf } from '#platform/config/config.ts'
+import { eventDeadLetterService } from '#platform/events/dead-letter-service.ts'
 import { startOutbox } from '#platform/events/outbox.ts'
 import { startRetention } from '#platform/events/retention.ts'
 import { openKeys } from '#platform/process/secrets.ts'
@@ -61,6 +63,15 @@ runService(
         router.service(ItemClaimService, itemClaimService(db))
         customers.routes(router)
         ledger.routes(router)
+        router.service(
+          EventDeadLetterService,
+          eventDeadLetterService({
+            db,
+            log,
+            sides: ['outbox', 'inbox'],
+            onDue: outbox.notify,
+          }),
+        )
         operatorKeys.routes(router)
       },
       parts: [

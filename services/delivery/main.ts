@@ -7,9 +7,11 @@ import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { EventDeadLetterService } from '#gen/payweave/events/v1/event_dead_letter_pb.js'
 import { readSettings } from '#platform/config/config.ts'
 import type { Database } from '#platform/db/db.ts'
 import { openServiceDatabase } from '#platform/db/service-database.ts'
+import { eventDeadLetterService } from '#platform/events/dead-letter-service.ts'
 import { startConsumer } from '#platform/events/inbox.ts'
 import { inboxRoutes } from '#platform/events/inbox-routes.ts'
 import { natsFrom } from '#platform/events/nats/access.ts'
@@ -70,7 +72,11 @@ runProcess('delivery', async (stopping, log) => {
     callStreams: settings.rpcCallStreams,
     log,
     metrics: rpcMetrics(metrics),
-    routes: (router) => addRoutes(router, db, deliveries, stopping),
+    routes: (router) => {
+      addRoutes(router, db, deliveries, stopping)
+      const deadLetters = eventDeadLetterService({ db, log, sides: ['inbox'] })
+      router.service(EventDeadLetterService, deadLetters)
+    },
     ready: () => db.ready(),
     healthApart: { 'delivery.events': () => streamAnswers(nats) },
   })

@@ -3,6 +3,7 @@ import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import { ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
+import { EventDeadLetterService } from '#gen/payweave/events/v1/event_dead_letter_pb.js'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { ChargeReportService } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
@@ -11,6 +12,7 @@ import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
 import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { readSettings, type SettingsOf } from '#platform/config/config.ts'
+import { eventDeadLetterService } from '#platform/events/dead-letter-service.ts'
 import { startOutbox } from '#platform/events/outbox.ts'
 import { startProcessKeys } from '#platform/keys/key-service.ts'
 import { openKeys } from '#platform/process/secrets.ts'
@@ -73,6 +75,10 @@ runService(
         router.service(PaymentOperationsService, paymentOperationsService(db))
         router.service(RoutingService, routingService(engine.routes))
         router.service(ApprovalService, refundApprovalService(payments))
+        router.service(
+          EventDeadLetterService,
+          eventDeadLetterService({ db, log, sides: ['outbox'], onDue: outbox.notify }),
+        )
         operatorKeys.routes(router)
       },
       // Events wait in the outbox while the broker is away, so the service is ready without it.

@@ -12,6 +12,8 @@ const pages = {
   'what is stuck': () => '/stuck',
   'the receivers of all projects': () => '/receivers',
   'the dead letters': () => '/dead-letters',
+  'the dead letters of events': () => '/dead-letters/events',
+  'the decisions about events': () => '/dead-letters/events/decisions',
   'the API log of all projects': () => '/api-log',
   'the ledger': ({ harness: { peers } }: Tab) =>
     `/ledger?project=${peers.staff.projectId}&id=${peers.staff.transferId}`,

@@ -44,6 +44,8 @@ export function pagesOf(peers: Peers): string[] {
     '/stuck',
     '/receivers?breaker=open',
     '/dead-letters?state=exhausted',
+    '/dead-letters/events',
+    '/dead-letters/events/decisions',
     '/api-log',
     `/ledger?project=${staff.projectId}&id=${staff.transferId}`,
     `/ledger?project=${staff.projectId}&id=${staff.holdId}`,

@@ -22,6 +22,7 @@ import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { EventDeadLetterService } from '#gen/payweave/events/v1/event_dead_letter_pb.js'
 import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
 import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
@@ -101,12 +102,14 @@ export async function startHarness(texts?: Texts) {
       [OnboardingService, peers.onboardings],
       [ItemClaimService, peers.claims],
       [CustomerService, peers.customers],
+      [EventDeadLetterService, peers.eventDeadLetters],
     ]),
     serve('payments', [
       [PaymentsService, peers.payments],
       [PaymentOperationsService, peers.paymentOperations],
       [RoutingService, peers.routing],
       [ApprovalService, peers.approvals.refunds.handlers],
+      [EventDeadLetterService, peers.eventDeadLetters],
     ]),
     serve('institution', [[InstitutionService, peers.institution]]),
     serve('quotes', [[QuotesService, peers.quotes]]),
@@ -122,6 +125,7 @@ export async function startHarness(texts?: Texts) {
       [MerchantDeliveryService, peers.merchantDeliveries],
       [EndpointService, peers.endpoints],
       [ReplayService, peers.replays],
+      [EventDeadLetterService, peers.eventDeadLetters],
     ]),
   ])
   const [

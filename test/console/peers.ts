@@ -18,8 +18,9 @@ import { currentContext } from '#platform/rpc/context.ts'
 import { samplePng } from '../support/files/png.ts'
 import { apiLogPeer } from './api-log-peer.ts'
 import { approvalPeers } from './approvals/peer.ts'
-import { auditPeers } from './audit-peers.ts'
 import { deliveryPeers } from './delivery-peers.ts'
+import { auditPeers } from './peers/audit.ts'
+import { eventPeers } from './peers/events.ts'
 import { paymentsPeer } from './peers/payments.ts'
 import { deliveryOf, newProject, type Project, pushOf, shown } from './projects.ts'
 import { evilTexts, type Many, type Texts, time } from './rows.ts'
@@ -322,6 +323,7 @@ export function newPeers(texts: Texts = evilTexts) {
     approvals,
     ...handlers,
     ...staffPeers(seen, texts, many),
+    ...eventPeers(seen, texts, many),
   }
 }
 

@@ -163,6 +163,20 @@ function actions(): Action[] {
         request_id: requestId,
       },
     },
+    ...[
+      { post: 'retry', rpc: 'payweave.events.v1.EventDeadLetterService/RetryEventDeadLetter' },
+      { post: 'discard', rpc: 'payweave.events.v1.EventDeadLetterService/DiscardEventDeadLetter' },
+    ].map((action) => ({
+      ...action,
+      page: '/dead-letters/events',
+      needs: 'payweave.events.v1.EventDeadLetterService/ListEventDeadLetters',
+      fields: {
+        service: 'delivery',
+        dead_letter_id: harness.peers.events.deadLetterId,
+        note: 'posted by hand',
+      },
+      isForAll: true,
+    })),
     {
       page: '/receivers',
       needs: 'payweave.delivery.v1.EndpointService/ListAllEndpoints',
@@ -238,6 +252,23 @@ describe.each(inDemo)('$role', ({ id, role }) => {
       }
     }
   })
+})
+
+it('an event is retried and discarded at all services that have it, the consumers first', async () => {
+  const { events, calls } = harness.peers
+  const browser = await harness.signedIn('ama')
+  for (const [post, rpc] of [
+    ['retry', 'RetryEventDeadLetter'],
+    ['discard', 'DiscardEventDeadLetter'],
+  ]) {
+    calls.length = 0
+    const fields = { event_id: events.eventId, note: 'posted by hand' }
+    const answer = await browser.post(`/dead-letters/events/${post}`, fields)
+    expect(answer.status).toBe(303)
+    expect(calls.filter((call) => call.rpc === rpc)).toHaveLength(3)
+  }
+  const unsaid = { event_id: events.eventId, note: ' ' }
+  expect((await browser.post('/dead-letters/events/discard', unsaid)).status).toBe(400)
 })
 
 it('ticks decide what a project may call at an institution, and no grant is made or taken twice', async () => {

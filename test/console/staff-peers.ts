@@ -20,7 +20,7 @@ import type { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { CallKind, type PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { RouteKind, type RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
 import { currentContext } from '#platform/rpc/context.ts'
-import { auditPeers } from './audit-peers.ts'
+import { auditPeers } from './peers/audit.ts'
 import { type Many, type Texts, time } from './rows.ts'
 
 const usd = (minorUnits: bigint) => ({ currency: 'USD', minorUnits })

@@ -163,8 +163,8 @@ export type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Two databases, no process started yet. `close` stops every process that was started. */
 export async function startHarness(brokerUrl: string) {
   const clock = createTestClock()
-  const producerDb = await makeDatabase(['clock', 'outbox'], clock)
-  const consumerDb = await makeDatabase(['clock', 'inbox'], clock)
+  const producerDb = await makeDatabase(['clock', 'outbox', 'dead-letters'], clock)
+  const consumerDb = await makeDatabase(['clock', 'inbox', 'dead-letters'], clock)
   const closing: (() => Promise<void>)[] = []
   let consumerReachable = true
 

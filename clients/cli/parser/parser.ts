@@ -33,7 +33,11 @@ const groups: Record<string, { heading: string; says: string; alias?: string }> 
     says: 'pushes: list, show, replay, cancel, lanes',
     alias: 'delivery',
   },
-  events: { heading: 'Merchants:', says: 'attempts of pushes as they end', alias: 'event' },
+  events: {
+    heading: 'Merchants:',
+    says: 'attempts of pushes as they end; for operators, dead letters of events',
+    alias: 'event',
+  },
   sandbox: { heading: 'Merchants:', says: 'the sandbox of this machine' },
   seal: { heading: 'Merchants:', says: 'sealed values' },
   project: { heading: 'Access:', says: 'projects', alias: 'projects' },

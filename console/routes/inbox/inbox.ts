@@ -8,6 +8,7 @@ import { asFile, type Work, type Worker } from '../../http/work.ts'
 import { amount, code, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { money, timeOf } from '../../pages/words.ts'
+import { rejectedEvents } from '../administration/event-dead-letters.ts'
 import { type CsvPage, firstRows, nextPageUrl, sendCsv, withFilters } from '../list.ts'
 import { saidOfApprovals, waitingSection } from './approvals.ts'
 import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './claims.ts'
@@ -107,8 +108,9 @@ function kindOf({ query }: Work): AgedKind | undefined {
 async function show(work: Work, clients: Clients) {
   const { request, reply, query } = work
   const kind = kindOf(work)
-  const [waiting, page, suspense] = await Promise.all([
+  const [waiting, events, page, suspense] = await Promise.all([
     waitingSection(clients),
+    rejectedEvents(clients),
     pageByAge(sourcesOf(work, clients, kind, pageSize), query.get('page') ?? '', pageSize),
     clients.balances.listOpenBalances({ internal: InternalAccount.SUSPENSE }),
   ])
@@ -147,6 +149,7 @@ async function show(work: Work, clients: Clients) {
         ...nextPageUrl(request.url, page.nextPageToken),
         rpc: 'payweave.billing.v1.CatalogueService/ListReviews',
       },
+      ...events,
       suspenseSection(shown, claim),
     ],
   })

@@ -29,6 +29,7 @@ import { ClockService } from '#gen/payweave/clock/v1/clock_pb.js'
 import { ApiLogService } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
+import { EventDeadLetterService } from '#gen/payweave/events/v1/event_dead_letter_pb.js'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
 import { TransferReportService } from '#gen/payweave/institution/v1/transfer_report_pb.js'
@@ -73,6 +74,7 @@ const services: DescService[] = [
   DeadLetterService,
   MerchantDeliveryService,
   InboxService,
+  EventDeadLetterService,
   ServerReflection,
   ServerReflectionAlpha,
   ChargeReportService,

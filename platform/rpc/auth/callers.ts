@@ -79,6 +79,8 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'payweave.delivery.v1.ApiLogService/RecordRequests': [gateway],
   'payweave.delivery.v1.MerchantDeliveryService/*': [gateway],
   'payweave.events.v1.InboxService/*': producers,
+  // For people of the staff, in the console, and for operators by bearer.
+  'payweave.events.v1.EventDeadLetterService/*': [],
   // For people who test in a sandbox, by bearer.
   'payweave.clock.v1.ClockService/*': [],
   // For operators, who pass as bearers.

@@ -25,6 +25,7 @@ const files = {
   '/receivers.csv': { page: '/receivers', lines: 2 },
   '/receivers.csv?breaker=closed': { page: '/receivers?breaker=closed', lines: 0 },
   '/dead-letters.csv': { page: '/dead-letters', lines: 2 },
+  '/dead-letters/events.csv': { page: '/dead-letters/events', lines: 3 },
   '/dead-letters.csv?state=gone': { page: '/dead-letters?state=gone', lines: 0 },
   'customers.csv': { page: 'customers', lines: 2 },
   'customers.csv?by=email&value=help%40shop.example': {

@@ -13,6 +13,7 @@ import {
 import { BreakerState, EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { EventDeadLetterService } from '#gen/payweave/events/v1/event_dead_letter_pb.js'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { type Facts, inAnHour, type Requests, requestsFor } from './facts.ts'
 
@@ -165,6 +166,23 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
           projectId,
           pageSize: 10,
           pageToken: Buffer.from(`1700000000000 ${randomUUID()}`).toString('base64url'),
+        },
+      ],
+    }),
+    ...requestsFor(EventDeadLetterService, {
+      listEventDeadLetters: [
+        {
+          eventId: randomUUID(),
+          pageSize: 10,
+          pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
+        },
+      ],
+      retryEventDeadLetter: [{ deadLetterId: randomUUID() }],
+      discardEventDeadLetter: [{ deadLetterId: randomUUID(), note: 'of no use' }],
+      listEventDeadLetterDecisions: [
+        {
+          pageSize: 10,
+          pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
         },
       ],
     }),

@@ -4,7 +4,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
-import { type Many, type Texts, time } from './rows.ts'
+import { type Many, type Texts, time } from '../rows.ts'
 
 /** The lists of both audits; each has changes of one thing by one person. */
 export function auditPeers(

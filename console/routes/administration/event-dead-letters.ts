@@ -1,0 +1,263 @@
+// Events that a consumer has rejected, by service: the lists with their file, a retry, a discard, and who decided what.
+import type { FastifyInstance } from 'fastify'
+import { invalid } from '#core/errors/errors.ts'
+import {
+  DeadLetterSide,
+  type EventDeadLetter,
+  type EventDeadLetterDecision,
+} from '#gen/payweave/events/v1/event_dead_letter_pb.js'
+import type { Clients } from '../../clients.ts'
+import type { May } from '../../http/shell.ts'
+import { asFile, type Work, type Worker } from '../../http/work.ts'
+import { type Cell, code, type Form, type Section, text } from '../../pages/blocks.ts'
+import { sendSections } from '../../pages/render.ts'
+import { timeOf, wordOf } from '../../pages/words.ts'
+import { chained, nextPageUrl, sendCsv } from '../list.ts'
+
+const path = '/dead-letters/events'
+/** Most rows have two forms. */
+const pageSize = 6
+const csvPageSize = 200
+
+/** The services that have dead letters, consumers before producers: in this order an event is retried. */
+const services = ['delivery', 'accounts', 'payments'] as const
+
+type Options = { worker: Worker; clients: Clients }
+
+/** Registers `/dead-letters/events`, its file, its decisions and who made them. */
+export function registerEventDeadLetters(app: FastifyInstance, { worker, clients }: Options): void {
+  app.get(
+    path,
+    worker.page((work) => show(work, clients)),
+  )
+  app.get(
+    `${path}.csv`,
+    worker.page(
+      (work) =>
+        sendCsv(
+          work,
+          'event-dead-letters',
+          csvHead,
+          chained(
+            services.map((service) => async (pageToken: string) => {
+              const wanted = { pageSize: csvPageSize, pageToken }
+              const page = await clients.eventDeadLetters[service].listEventDeadLetters(wanted)
+              const rows = page.deadLetters.map((letter) => csvCells(service, letter))
+              return { rows, nextPageToken: page.nextPageToken }
+            }),
+          ),
+        ),
+      asFile,
+    ),
+  )
+  app.get(
+    `${path}/decisions`,
+    worker.page((work) => showDecisions(work, clients)),
+  )
+  app.post(
+    `${path}/retry`,
+    worker.page(async ({ reply, form }) => {
+      await decide(clients, form, (client, deadLetterId) =>
+        client.retryEventDeadLetter({ deadLetterId }),
+      )
+      return reply.redirect(`${path}?said=retried`, 303)
+    }),
+  )
+  app.post(
+    `${path}/discard`,
+    worker.page(async ({ reply, form }) => {
+      const note = form.get('note')?.trim() ?? ''
+      if (note === '') throw invalid('note', 'must say why')
+      await decide(clients, form, (client, deadLetterId) =>
+        client.discardEventDeadLetter({ deadLetterId, note }),
+      )
+      return reply.redirect(`${path}?said=discarded`, 303)
+    }),
+  )
+}
+
+const said: Record<string, string> = {
+  retried: 'The event is published and processed again. One that is rejected again comes back.',
+  discarded: 'The event is discarded: it is not processed any more.',
+}
+
+type Service = Clients['eventDeadLetters'][(typeof services)[number]]
+
+/** Decides about the event on all sides; a message that is no event has one dead letter alone. */
+async function decide(
+  { eventDeadLetters }: Clients,
+  form: URLSearchParams,
+  act: (client: Service, deadLetterId: string) => Promise<unknown>,
+): Promise<void> {
+  const eventId = form.get('event_id') ?? ''
+  if (eventId === '') {
+    const service = services.find((name) => name === form.get('service'))
+    if (service === undefined) throw invalid('service', 'must be one with dead letters')
+    await act(eventDeadLetters[service], form.get('dead_letter_id') ?? '')
+    return
+  }
+  for (const service of services) {
+    const client = eventDeadLetters[service]
+    const { deadLetters } = await client.listEventDeadLetters({ eventId })
+    // In accounts, an inbox before the outbox.
+    for (const { deadLetterId } of deadLetters.toSorted((one, other) => other.side - one.side)) {
+      await act(client, deadLetterId)
+    }
+  }
+}
+
+async function show(work: Work, clients: Clients) {
+  const { request, reply, query, may } = work
+  const sections = await Promise.all(
+    services.map(async (service): Promise<Section> => {
+      const wanted = { pageSize, pageToken: query.get(service) ?? '' }
+      const page = await clients.eventDeadLetters[service].listEventDeadLetters(wanted)
+      return {
+        id: service,
+        heading: `In ${service}`,
+        table: {
+          head: ['Since', 'Side', 'Event', 'Subject', 'Why', 'Decide'],
+          empty: 'No event was rejected.',
+          rows: page.deadLetters.map((letter) => rowOf(service, letter, may)),
+        },
+        ...nextPageUrl(request.url, page.nextPageToken, service),
+        rpc: 'payweave.events.v1.EventDeadLetterService/ListEventDeadLetters',
+      }
+    }),
+  )
+  return sendSections(reply, {
+    title: 'Dead letters of events',
+    said: said[query.get('said') ?? ''],
+    sections: [
+      {
+        note: 'A consumer can never process these. Roll out a release that can, then retry; an event that must not be processed is discarded, with a note that stays.',
+        filters: {
+          fields: [],
+          links: [
+            { label: 'CSV', href: `${path}.csv` },
+            { label: 'Decisions', href: `${path}/decisions` },
+            { label: 'Pushes', href: '/dead-letters' },
+          ],
+        },
+      },
+      ...sections,
+    ],
+  })
+}
+
+function rowOf(service: string, letter: EventDeadLetter, may: May): Cell[] {
+  const { deadLetterId, eventId, side, subject, reason, consumers, sinceTime } = letter
+  const hidden = { service, event_id: eventId, dead_letter_id: deadLetterId }
+  const retry: Form = { action: `${path}/retry`, button: 'Retry', hidden }
+  const discard: Form = {
+    action: `${path}/discard`,
+    button: 'Discard',
+    isDangerous: true,
+    hidden,
+    fields: [{ label: 'Why', name: 'note', maxlength: 2_000, isRequired: true }],
+  }
+  const mayRetry = may('payweave.events.v1.EventDeadLetterService/RetryEventDeadLetter')
+  const mayDiscard = may('payweave.events.v1.EventDeadLetterService/DiscardEventDeadLetter')
+  const forms = [...(mayRetry && eventId !== '' ? [retry] : []), ...(mayDiscard ? [discard] : [])]
+  return [
+    { at: sinceTime },
+    text(wordOf(DeadLetterSide, side)),
+    code(eventId || 'none'),
+    code(subject),
+    text([reason, ...consumers].join(', ')),
+    forms.length === 0 ? text('') : { forms },
+  ]
+}
+
+async function showDecisions(work: Work, clients: Clients) {
+  const { request, reply, query } = work
+  const sections = await Promise.all(
+    services.map(async (service): Promise<Section> => {
+      const wanted = { pageSize, pageToken: query.get(service) ?? '' }
+      const client = clients.eventDeadLetters[service]
+      const page = await client.listEventDeadLetterDecisions(wanted)
+      return {
+        heading: `In ${service}`,
+        table: {
+          head: ['When', 'Who', 'Did', 'Event', 'Subject', 'Note', 'Request'],
+          empty: 'Nobody has decided anything.',
+          rows: page.decisions.map(decisionRow),
+        },
+        ...nextPageUrl(request.url, page.nextPageToken, service),
+        rpc: 'payweave.events.v1.EventDeadLetterService/ListEventDeadLetterDecisions',
+      }
+    }),
+  )
+  const links = [{ label: 'Dead letters', href: path }]
+  return sendSections(reply, {
+    title: 'Decisions about events',
+    sections: [{ filters: { fields: [], links } }, ...sections],
+  })
+}
+
+function decisionRow(one: EventDeadLetterDecision): Cell[] {
+  return [
+    { at: one.decideTime },
+    text(one.caller),
+    { state: one.discarded ? 'discarded' : 'retried' },
+    code(one.deadLetter?.eventId || 'none'),
+    code(one.deadLetter?.subject ?? ''),
+    text(one.note),
+    code(one.requestId),
+  ]
+}
+
+const csvHead = [
+  'since',
+  'service',
+  'side',
+  'dead_letter_id',
+  'event_id',
+  'subject',
+  'project_id',
+  'reason',
+]
+
+function csvCells(service: string, letter: EventDeadLetter): string[] {
+  const { sinceTime, side, deadLetterId, eventId, subject, projectId, reason } = letter
+  const word = wordOf(DeadLetterSide, side)
+  return [
+    timeOf(sinceTime)?.iso ?? '',
+    service,
+    word,
+    deadLetterId,
+    eventId,
+    subject,
+    projectId,
+    reason,
+  ]
+}
+
+/** The oldest one of each service, for the Inbox; nothing where there are none. */
+export async function rejectedEvents(clients: Clients): Promise<Section[]> {
+  const pages = await Promise.all(
+    services.map(async (service) => {
+      const page = await clients.eventDeadLetters[service].listEventDeadLetters({ pageSize: 1 })
+      return page.deadLetters.map((letter) => ({ service, letter }))
+    }),
+  )
+  const found = pages.flat()
+  if (found.length === 0) return []
+  return [
+    {
+      heading: 'Rejected events',
+      note: 'The oldest event of each service that a consumer can never process.',
+      table: {
+        head: ['Since', 'Service', 'Event', 'Why'],
+        empty: '',
+        rows: found.map(({ service, letter }) => [
+          { at: letter.sinceTime },
+          text(service),
+          code(letter.eventId || 'none', `${path}#${service}`),
+          text(letter.reason),
+        ]),
+      },
+      rpc: 'payweave.events.v1.EventDeadLetterService/ListEventDeadLetters',
+    },
+  ]
+}
