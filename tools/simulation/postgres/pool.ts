@@ -139,7 +139,11 @@ class SimulatedClient extends EventEmitter {
   async #arrive(item: Item): Promise<void> {
     const backend = this.#backend
     if (backend.isClosed || this.#sentMs === Number.POSITIVE_INFINITY) return
-    if (this.#options.network.isLost('request')) return this.#break()
+    if (this.#options.network.isLost('request')) {
+      // Nothing that was sent after it arrives: a COMMIT without its BEGIN would be executed otherwise.
+      this.#sentMs = Number.POSITIVE_INFINITY
+      return this.#break()
+    }
     backend.arrived.push(item)
     await this.#work()
   }
