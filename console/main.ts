@@ -76,7 +76,7 @@ runProcess('console', async (stopping, log) => {
     { name: 'pages', close: () => app.close() },
     { name: 'retention', close: () => retention.close() },
     { name: 'parts', close: () => parts.close() },
-    ...clients.closers,
+    clients.closers,
     { name: 'database', close: () => db.close() },
     { name: 'admin', close: () => admin.close() },
   ]

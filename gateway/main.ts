@@ -99,7 +99,7 @@ runProcess('gateway', async (stopping, log) => {
     ...(apiLog === undefined ? [] : [{ name: 'API log', close: () => apiLog.close() }]),
     { name: 'invalidation', close: () => invalidation.close() },
     { name: 'nats', close: () => nats.close() },
-    ...closers,
+    closers,
     { name: 'admin', close: () => admin.close() },
   ]
 })

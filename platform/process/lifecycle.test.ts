@@ -71,6 +71,12 @@ describe('a process', () => {
     }
   })
 
+  it('a process closes the parts of a list together', async () => {
+    const started = await startReady('together')
+    started.child.kill('SIGTERM')
+    expect(await started.exited).toBe(0)
+  })
+
   it('a process stops when its supervisor is gone', async () => {
     const started = await startReady('plain')
     started.child.disconnect()

@@ -14,11 +14,14 @@ export type Part = {
   closeWithinMs?: number
 }
 
+/** What is closed in one step: a part, or parts that do not need each other and are closed together. */
+export type Closing = Part | readonly Part[]
+
 /**
  * Starts the parts of a process, and returns them in the order in which they are closed: first what accepts work, last
  * the stores. What it rejects with ends the process with exit code 1, unless `stopping` has aborted.
  */
-export type Start = (stopping: AbortSignal, log: Logger) => Promise<Part[]>
+export type Start = (stopping: AbortSignal, log: Logger) => Promise<Closing[]>
 
 /**
  * The argument by which a supervisor has a process load its code, which takes most of a start, and begin at the first
@@ -78,7 +81,10 @@ export function runProcess(name: string, start: Start): void {
 }
 
 /** Starts after the supervisor's message, if asked to wait for it. A process that is stopped before has no parts. */
-async function afterStart(stopping: AbortSignal, start: () => Promise<Part[]>): Promise<Part[]> {
+async function afterStart(
+  stopping: AbortSignal,
+  start: () => Promise<Closing[]>,
+): Promise<Closing[]> {
   if (process.argv.includes(waitForStart)) {
     if (!process.connected) throw new Error('the supervisor went away')
     await once(process, 'message', { signal: stopping }).catch(() => undefined)
@@ -91,8 +97,8 @@ async function afterStart(stopping: AbortSignal, start: () => Promise<Part[]>): 
 async function startTraced(
   name: string,
   log: Logger,
-  start: () => Promise<Part[]>,
-): Promise<Part[]> {
+  start: () => Promise<Closing[]>,
+): Promise<Closing[]> {
   const tracing = await startTracing(name, process.env, log)
   const parts = await start()
   if (tracing === undefined) return parts
@@ -102,7 +108,7 @@ async function startTraced(
 }
 
 async function announce(
-  started: Promise<Part[]>,
+  started: Promise<Closing[]>,
   stopping: AbortSignal,
   log: Logger,
 ): Promise<void> {
@@ -127,8 +133,8 @@ async function announce(
   }
 }
 
-/** Closes the parts one after the other; resolves to whether all closed without error and in time. */
-async function closeAll(started: Promise<Part[]>, log: Logger): Promise<boolean> {
+/** Closes the parts, one step after the other; resolves to whether all closed without error and in time. */
+async function closeAll(started: Promise<Closing[]>, log: Logger): Promise<boolean> {
   const deadlineMs = performance.now() + stopWithinMs
   const leftMs = (): number => Math.max(0, deadlineMs - performance.now())
   const parts = await within(leftMs(), () => started).catch((error: unknown) => {
@@ -137,7 +143,7 @@ async function closeAll(started: Promise<Part[]>, log: Logger): Promise<boolean>
   })
   if (parts === undefined) return false
   let isClean = true
-  for (const part of parts) {
+  const closeOne = async (part: Part): Promise<void> => {
     try {
       const allowedMs = part.closeWithinMs ?? closeWithinMs
       await within(Math.min(allowedMs, leftMs()), () => part.close())
@@ -147,6 +153,7 @@ async function closeAll(started: Promise<Part[]>, log: Logger): Promise<boolean>
       log.error({ err: error, step: part.name }, 'not closed')
     }
   }
+  for (const step of parts) await Promise.all([step].flat().map(closeOne))
   log.info({ outcome: isClean ? 'clean' : 'unclean' }, 'stopped')
   return isClean
 }

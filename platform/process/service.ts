@@ -36,7 +36,7 @@ export type ServiceBase<S extends ServiceSettings> = {
   log: Logger
   /** Aborts when the process is to stop. */
   stopping: AbortSignal
-  /** Opens the clients of a process that the service calls; they are closed after the service's own parts. */
+  /** Opens the clients of a process that the service calls; they are closed together after the service's own parts. */
   peer: (name: string, url: string) => Peer
   /** Connects to the broker; the connection is closed after all peers. */
   broker: (settings: NatsSettings) => Nats
@@ -109,7 +109,7 @@ export function runService<S extends ServiceSettings>(
     return [
       { name: 'rpc', close: () => rpc.close(), closeWithinMs: rpc.closeWithinMs },
       ...service.parts,
-      ...peers,
+      peers,
       ...brokers,
       { name: 'database', close: () => db.close() },
       { name: 'admin', close: () => admin.close() },

@@ -23,6 +23,19 @@ runProcess('sample', async (stopping) => {
   }
   // Longer than any test waits, and no longer than one waits for it.
   const closeWithinMs = { hangs: 500, 'hangs-on': 60_000 }[behaviour ?? '']
+  if (behaviour === 'together') {
+    // Each of them is closed once the other one is closing too.
+    const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+    const partOf = (own: 0 | 1) => ({
+      name: `peer ${own}`,
+      closeWithinMs: 500,
+      close: () => {
+        begun[own].resolve()
+        return begun[own === 0 ? 1 : 0].promise
+      },
+    })
+    return [[partOf(0), partOf(1)]]
+  }
   return [
     { name: 'door', close: () => void say('door closed') },
     {
