@@ -48,9 +48,11 @@ runService(
     })
     const operatorKeys = startProcessKeys({ db, files: keys, log, dependants: linkDependants(db) })
     const { billing, catalogue } = engine
+    const { publicBaseUrl, payweaveEnv } = settings
+    const receipts = { publicBaseUrl, isSandbox: payweaveEnv !== 'production' }
     return {
       routes: (router) => {
-        router.service(BillingService, billingService(billing, settings.publicBaseUrl))
+        router.service(BillingService, billingService(billing, receipts))
         router.service(CatalogueService, catalogueService(billing, catalogue))
         router.service(ApprovalService, billApprovalService(billing))
         operatorKeys.routes(router)

@@ -44,7 +44,10 @@ beforeAll(async () => {
     identity: openIdentity({ name: 'billing', dir: path.join(dir, 'billing'), log: silentLog }),
     log: silentLog,
     routes: (router) => {
-      router.service(BillingService, billingService(billing, 'https://pay.example'))
+      router.service(
+        BillingService,
+        billingService(billing, { publicBaseUrl: 'https://pay.example', isSandbox: false }),
+      )
       router.service(CatalogueService, catalogueService(billing, catalogue))
       router.service(ApprovalService, billApprovalService(billing))
     },

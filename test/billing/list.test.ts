@@ -20,7 +20,7 @@ const paid: string[] = []
 
 beforeAll(async () => {
   harness = await startHarness()
-  service = billingService(harness.billing, 'http://127.0.0.1')
+  service = billingService(harness.billing, { publicBaseUrl: 'http://127.0.0.1', isSandbox: false })
   for (const state of ['paid', 'refused', 'paid', 'paid'] as const) {
     harness.billers.decides = () =>
       state === 'paid'

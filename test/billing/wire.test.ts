@@ -53,7 +53,10 @@ async function startService() {
     identity: identityOf('billing'),
     log: silentLog,
     routes: (router) =>
-      router.service(BillingService, billingService(harness.billing, 'http://127.0.0.1')),
+      router.service(
+        BillingService,
+        billingService(harness.billing, { publicBaseUrl: 'http://127.0.0.1', isSandbox: false }),
+      ),
   })
   closers.push(() => server.close())
   const { port } = server

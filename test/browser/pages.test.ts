@@ -66,7 +66,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
   let tab: Visit
   let pages: Awaited<ReturnType<typeof startPages>>
   beforeAll(async () => {
-    pages = await startPages({}, Buffer.from(await printReceipt(receiptOfBill(receipt))))
+    pages = await startPages({}, Buffer.from(await printReceipt(receiptOfBill(receipt, true))))
     browser = await launchChromium(chromium)
     tab = await visit(browser)
     await serveCardForm(tab.page, pages.origin)

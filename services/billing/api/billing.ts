@@ -41,8 +41,11 @@ const categories = {
   CONDITIONAL: WireCategory.CONDITIONAL,
 } as const satisfies Record<RetryCategory, WireCategory>
 
+/** What receipts have beside the bill: what their links begin with, and whether no real money moves. */
+export type ReceiptSettings = { publicBaseUrl: string; isSandbox: boolean }
+
 /**
- * The handlers of BillingService. `publicBaseUrl` is what links of receipts begin with. All but `readReceipt` reject as
+ * The handlers of BillingService. All but `readReceipt` reject as
  * `projectOf` does.
  *
  * `payBill`: BILLER_NOT_FOUND, PRODUCT_NOT_FOUND, CURRENCY_NOT_SUPPORTED, AMOUNT_OUT_OF_RANGE,
@@ -54,7 +57,7 @@ const categories = {
  */
 export function billingService(
   billing: Billing,
-  publicBaseUrl: string,
+  receipts: ReceiptSettings,
 ): ServiceImpl<typeof BillingService> {
   return {
     async payBill(request, context) {
@@ -76,14 +79,15 @@ export function billingService(
     },
     async printReceipt({ projectId, transactionId }, context) {
       const bill = await read(billing, projectOf(context, projectId), transactionId)
-      const pdf = await print(billing, bill)
+      const pdf = await print(billing, bill, receipts)
       const token = await receiptTokenOf(billing, bill)
-      return { pdf, url: `${publicBaseUrl}/receipts/${token}` }
+      return { pdf, url: `${receipts.publicBaseUrl}/receipts/${token}` }
     },
     async readReceipt({ token }) {
       const bill = await findByLink(billing.db, hashToken(token))
       if (bill === undefined) throw unknown()
-      return { pdf: await print(billing, bill), receiptId: bill.receiptId ?? '' }
+      const pdf = await print(billing, bill, receipts)
+      return { pdf, receiptId: bill.receiptId ?? '' }
     },
   }
 }
@@ -114,7 +118,11 @@ function unknown(): Failure {
   return new Failure('BILL_PAYMENT_NOT_FOUND', 'there is no such bill payment')
 }
 
-async function print(billing: Billing, bill: Bill): Promise<Uint8Array> {
+async function print(
+  billing: Billing,
+  bill: Bill,
+  { isSandbox }: ReceiptSettings,
+): Promise<Uint8Array> {
   const { receiptId, endTime } = bill
   if (receiptId === undefined || endTime === undefined) {
     throw new Failure('RECEIPT_NOT_AVAILABLE', 'there is no receipt before success')
@@ -123,13 +131,16 @@ async function print(billing: Billing, bill: Bill): Promise<Uint8Array> {
   const biller = billers.get(bill.billerCode)
   const product = products.get(bill.billerCode)?.get(bill.productCode)
   return printReceipt(
-    receiptOfBill({
-      ...bill,
-      receiptId,
-      endTime,
-      billerName: biller?.name ?? bill.billerCode,
-      productName: product?.name ?? bill.productCode,
-    }),
+    receiptOfBill(
+      {
+        ...bill,
+        receiptId,
+        endTime,
+        billerName: biller?.name ?? bill.billerCode,
+        productName: product?.name ?? bill.productCode,
+      },
+      isSandbox,
+    ),
   )
 }
 

@@ -17,8 +17,10 @@ export type PaidBill = {
   endTime: Date
 }
 
-/** The receipt of a bill payment. */
-export function receiptOfBill(bill: PaidBill): PrintedReceipt {
+const sandboxBanner = 'TEST · Sandbox: this is a test, no real money moves.'
+
+/** The receipt of a bill payment. That of a sandbox says that no real money moved. */
+export function receiptOfBill(bill: PaidBill, isSandbox: boolean): PrintedReceipt {
   const { receiptId, currency, amountMinor, externalReference = '', clientReceiptId = '' } = bill
   const rows: [string, string][] = [
     ['Receipt', receiptId],
@@ -32,6 +34,7 @@ export function receiptOfBill(bill: PaidBill): PrintedReceipt {
   return {
     language: 'en',
     title: 'Payment receipt',
+    ...(isSandbox && { banner: sandboxBanner }),
     issuer: bill.billerName,
     state: 'Paid',
     total: { label: 'Amount', text: `${formatAmount(amountMinor, currency)} ${currency}` },

@@ -50,6 +50,6 @@ export function startBillingProcess(
       billerTimeoutMs,
       enquiryScheduleS,
     })
-    return billingService(billing, 'https://pay.example')
+    return billingService(billing, { publicBaseUrl: 'https://pay.example', isSandbox: false })
   })
 }
