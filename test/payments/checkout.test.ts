@@ -321,8 +321,18 @@ describe('paying by card', () => {
     const look = { language: 'pt-BR', theme }
     const { frameUrl } = await harness.checkouts.openCardFrame({ linkToken, ...look })
     expect(frameUrl).toBe(
-      `http://cards.test/${payerId}?back=https://pay.test/pay/${linkToken}&lang=pt-BR&accent=#0b57d0`,
+      `http://cards.test/${payerId}?back=https://pay.test/pay/${linkToken}?lang=pt-BR&method=card&lang=pt-BR&accent=#0b57d0`,
     )
+  })
+
+  it('paying by card at a point of sale leads back to the page of the payer, not to the display', async () => {
+    const atPointOfSale = {
+      paymentChannel: PaymentChannel.DIRECT_POS,
+      paymentMethod: PaymentMethod.QR_CODE,
+    }
+    const { linkToken } = await announced(atPointOfSale)
+    const { frameUrl } = await harness.checkouts.openCardFrame({ linkToken })
+    expect(frameUrl).toContain(`back=https://pay.test/pay/${linkToken}?method=card&scanned=1&`)
   })
 
   it('paying by card is refused at an agent, and for a share that is not pending', async () => {

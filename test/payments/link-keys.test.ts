@@ -1,6 +1,7 @@
 // Shows that payers' links and cash codes stay what they were while link.key rotates.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { PaymentChannel, PaymentMethod } from '#gen/payweave/payments/v1/payments_pb.js'
+import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { PayerState, PaymentChannel, PaymentMethod } from '#gen/payweave/payments/v1/payments_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { countPage } from '#platform/keys/dependants.ts'
 import { linkDependants } from '../../services/payments/store/link-key-store.ts'
@@ -95,10 +96,14 @@ it('open payments need the key of their links, ended ones do not', async () => {
   expect((await counted())?.count ?? 0).toBe((found?.count ?? 0) - 2)
 })
 
-it('a key that is retired at once takes its links from repeats, not from payers', async () => {
+it('a key that is retired at once takes its links from repeats, not from payers, and codes that can be collected', async () => {
   const linked = await made()
   const cash = await made([payer(0n, agent)])
   await eventually(() => harness.backend.received.charges.has(at(cash.payment.payers).payerId))
+  const collected = await made([payer(0n, agent)])
+  const { payerId } = at(collected.payment.payers)
+  await eventually(() => harness.backend.received.charges.has(payerId))
+  await harness.report(payerId, ChargeOutcome.PAID)
   const retired = keys().current.keyId
   keys.rotate()
   keys.retire(retired)
@@ -108,6 +113,8 @@ it('a key that is retired at once takes its links from repeats, not from payers'
   expect(await refusal(harness.checkouts.getCheckout({ linkToken: at(cash.links) }))).toBe(
     'INTERNAL_ERROR',
   )
+  const paid = await harness.checkouts.getCheckout({ linkToken: at(collected.links) })
+  expect(paid.checkout).toMatchObject({ payerState: PayerState.PAID, cashCode: '' })
 })
 
 it('a charge without its key does not hold up those that were announced with it', async () => {

@@ -18,17 +18,20 @@ import { checkoutMessage, paidShareMessage } from './messages.ts'
  * The handlers of CheckoutService. All refuse an unknown link, of a receipt too, with PAYMENT_NOT_FOUND. `payWithWallet` refuses a channel
  * without wallets with INVALID_PARAMETER, `openCardFrame` a share that cannot be paid by card now with
  * PAYMENT_NOT_PAYABLE; both reject with SERVICE_UNAVAILABLE while the back end does not have the charge yet.
- * `cancelCheckout` refuses with PAYMENT_NOT_CANCELLABLE. A cash code whose key was retired is INTERNAL_ERROR.
+ * `cancelCheckout` refuses with PAYMENT_NOT_CANCELLABLE. The cash code of a pending share whose key was retired is
+ * INTERNAL_ERROR.
  */
 export function checkoutService(checkouts: CheckoutContext): ServiceImpl<typeof CheckoutService> {
   const message = ({ payment, payer, receipt, refusalReason }: CheckoutView) => {
     const { paymentChannel, paymentMethod } = payer
+    // Once nothing can be collected, the page must not depend on the key of the code.
+    const isAtAgent = paymentChannel === 'agent' && payer.state === 'Pending'
     const others = channelMethods[paymentChannel].filter((method) => method !== paymentMethod)
     return checkoutMessage(payment, payer, {
       receipt,
       refusalReason,
       allowedMethods: [paymentMethod, ...others],
-      cashCode: paymentChannel === 'agent' ? cashCode(checkouts.payments.linkKeys(), payer) : '',
+      cashCode: isAtAgent ? cashCode(checkouts.payments.linkKeys(), payer) : '',
     })
   }
   return {

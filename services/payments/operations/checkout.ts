@@ -1,7 +1,7 @@
 // Payers' actions on their page: view, pay with a wallet, open a card form.
 import { Failure, invalid } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
-import { channelMethods, type RefusalReason } from '#core/payment/words.ts'
+import { channelMethods, type PaymentChannel, type RefusalReason } from '#core/payment/words.ts'
 import type { Queryable } from '#platform/db/db.ts'
 import { beginAttempt } from '../domain/charge-report.ts'
 import { isReceiptToken, linkTokenHash, receiptIdOf } from '../domain/links.ts'
@@ -144,13 +144,26 @@ export async function openCardFrame(
   if (!takesCards || payer.state !== 'Pending' || !isOpen(payment)) {
     throw new Failure('PAYMENT_NOT_PAYABLE', 'the share cannot be paid by card here now')
   }
-  const returnUrl = `${payments.settings.publicBaseUrl}/pay/${token}`
+  const page = pageOfCards(look.language, payer.paymentChannel)
+  const returnUrl = `${payments.settings.publicBaseUrl}/pay/${token}?${page}`
   const backend = connectors.of(payer.connector)
   const frameUrl = await withAnnouncedCharge({ payments, connectors }, payer.payerId, () =>
     backend.openCardFrame(payer.payerId, { returnUrl, ...look }),
   )
   if (frameUrl !== undefined) return frameUrl
   throw new Failure('SERVICE_UNAVAILABLE', 'the charge is not ready yet')
+}
+
+/**
+ * The query of the page that the form stands on: its language, the card as the chosen means, and at a point of sale the
+ * payer's page instead of the display.
+ */
+function pageOfCards(language: string, channel: PaymentChannel): string {
+  return new URLSearchParams({
+    ...(language !== '' && { lang: language }),
+    method: 'card',
+    ...(channel === 'direct_pos' && { scanned: '1' }),
+  }).toString()
 }
 
 /** Cancels as the only payer wishes. PAYMENT_NOT_CANCELLABLE when others pay too, or it is too late. */

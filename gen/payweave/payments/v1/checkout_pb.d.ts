@@ -107,7 +107,7 @@ export declare type Checkout = Message<"payweave.payments.v1.Checkout"> & {
   refusedAttempts: number;
 
   /**
-   * Twelve digits that an agent collects by. Set for channel AGENT only.
+   * Twelve digits that an agent collects by. Set for channel AGENT only, while the share is PENDING.
    *
    * @generated from field: string cash_code = 13;
    */
