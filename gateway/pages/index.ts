@@ -252,7 +252,16 @@ async function pay(
     const checkout = await readCheckout(options, linkToken)
     return sendPage(options, reply, { checkout, linkToken, isPinMistaken: true })
   }
-  await options.checkout.payWithWallet({ linkToken, pin })
+  try {
+    await options.checkout.payWithWallet({ linkToken, pin })
+  } catch (error) {
+    const isCertain = error instanceof Failure && error.reason === 'PAYMENT_NOT_FOUND'
+    if (isCertain) throw error
+    const { requestId } = request.edge
+    options.log.warn({ requestId, err: error }, 'wallet payment not confirmed')
+    // The call may have arrived, and money may still move.
+    return sendMessage(reply, options.site, 'notConfirmed', linkToken)
+  }
   return redirectToPage(request, reply, linkToken)
 }
 
@@ -309,13 +318,14 @@ async function sendPage(
   const address = addressOf(reply.request as PageRequest, linkToken)
   const { language } = address.choice
   const view = checkoutView(checkout, language, address)
-  const brand = await options.brands.find(checkout)
+  const brand = options.brands.find(checkout)
+  const frameUrl = view.means === 'card' ? frameOrWait(options, address, brand) : undefined
   return sendCheckout(reply, options.site, {
     ...address,
     view,
-    brand,
+    brand: await brand,
     publicBaseUrl: options.publicBaseUrl,
-    frameUrl: view.means === 'card' ? await frameOrWait(options, address, brand) : undefined,
+    frameUrl: await frameUrl,
     formToken: formTokenOf(options, linkToken),
     // Meanwhile there may be nothing left to pay.
     isPinMistaken: isPinMistaken && view.means === 'wallet',
@@ -330,13 +340,15 @@ function isMethod(text: string): boolean {
 function frameOrWait(
   options: PagesOptions,
   address: PageAddress,
-  brand: Brand,
+  brand: Promise<Brand>,
 ): Promise<string | undefined> {
   const { linkToken, choice } = address
+  // The form needs the brand's colours, and may take what time the brand leaves.
+  const frameUrl = brand.then((found) => openCardFrame(options, address, found))
   const late = new Promise<string>((resolve) => {
     setTimeout(() => resolve(cardPath(linkToken, choice)), frameWithinMs).unref()
   })
-  return Promise.race([openCardFrame(options, address, brand), late])
+  return Promise.race([frameUrl, late])
 }
 
 async function showCardFrame(

@@ -21,7 +21,7 @@ export type StreamLimits = {
   perProcess: number
   /** A stream ends after this time; the browser opens the next, which begins with the present progress. */
   maxAgeMs: number
-  /** Between two signs of life on a stream that has nothing to say. */
+  /** Between two signs of life on a stream; a page that has none for twice as long polls. */
   heartbeatMs: number
   /** Unread messages after which a slow reader is cut off. */
   maxUnreadBytes: number
@@ -37,6 +37,8 @@ const usualLimits: StreamLimits = {
 /** The broker takes a subscription in without an answer; by then it has. */
 const subscribedAfterMs = 1_000
 const retryMs = 2_000
+/** An event of its own: a browser does not show comments to its page. */
+const signOfLife = 'event: alive\ndata: 1\n\n'
 
 /** One page that watches. */
 type Watcher = { stream: Readable; sent: string }
@@ -133,7 +135,7 @@ function newLink(
 
 /** Shows signs of life until the stream closes, by its age at the latest. */
 function keepAlive({ limits }: Held, { stream }: Watcher, onClose: () => void): void {
-  const heartbeat = setInterval(() => push(limits, stream, ':\n\n'), limits.heartbeatMs)
+  const heartbeat = setInterval(() => push(limits, stream, signOfLife), limits.heartbeatMs)
   const ageMs = limits.maxAgeMs * (0.8 + Math.random() * 0.2)
   const end = setTimeout(() => stream.push(null), ageMs)
   stream.once('close', () => {

@@ -3,6 +3,13 @@ const script = document.currentScript
 const soonMs = 4_000
 const laterMs = 15_000
 const soonForMs = 5 * 60_000
+// A stream begins with a message, and has a sign of life every 20 s. One without is held up on its way, or dead.
+const firstMs = 5_000
+const silentMs = 45_000
+// How long the page polls before it tries a stream again.
+const pollForMs = 60_000
+// Longer than a form waits for its answer. It may be sent again after that: payments counts one attempt.
+const answerMs = 20_000
 // A click on what follows a field must reach it before the page changes.
 const settleMs = 1_000
 const openedMs = Date.now()
@@ -12,6 +19,9 @@ let latest
 let formState
 let stream
 let timer
+let pollUntil
+let isSending = false
+let sendingTimer
 
 const one = (selector) => document.querySelector(selector)
 
@@ -26,7 +36,8 @@ function isInUse(phase) {
 }
 
 function consider() {
-  if (!latest || latest.stamp === stamp) return
+  // The answer to what is being sent says it too, and must not be abandoned.
+  if (isSending || !latest || latest.stamp === stamp) return
   if (!isInUse(latest.phase)) void renew()
   // The form says by itself what became of an attempt.
   else if (!one('iframe') || latest.phase === 'ended') one('#changed').hidden = false
@@ -83,37 +94,63 @@ async function look() {
   }
 }
 
-/** Polls, the less often the longer the page is open: where the stream is refused or cannot be had. */
-function poll() {
+/** Polls in place of a stream without a sign of life, the less often the longer the page is open, and tries one again. */
+async function poll() {
+  const own = stream
+  own.close()
+  pollUntil ??= Date.now() + pollForMs
+  await look()
+  // Meanwhile the page was hidden, or has ended.
+  if (stream !== own) return
+  if (Date.now() > pollUntil) follow()
+  else pollIn(pauseMs())
+}
+
+function pollIn(ms) {
   clearTimeout(timer)
-  if (!watch) return
-  timer = setTimeout(
-    () => void look().then(poll),
-    Date.now() - openedMs < soonForMs ? soonMs : laterMs,
-  )
+  timer = setTimeout(() => void poll(), ms)
+}
+
+function pauseMs() {
+  return Date.now() - openedMs < soonForMs ? soonMs : laterMs
 }
 
 function unwatch() {
   stream?.close()
+  stream = undefined
   clearTimeout(timer)
 }
 
 function follow() {
   unwatch()
   if (!watch || document.hidden) return
-  stream = new EventSource(watch.replace(/state$/, 'events'))
-  stream.addEventListener('message', ({ data }) => hear(JSON.parse(data)))
-  // Closed: the server refused it. A connection that only broke is opened again by the browser.
-  stream.addEventListener('error', () => {
-    if (stream.readyState === EventSource.CLOSED) poll()
+  pollUntil = undefined
+  const own = new EventSource(watch.replace(/state$/, 'events'))
+  stream = own
+  own.addEventListener('alive', () => pollIn(silentMs))
+  own.addEventListener('message', ({ data }) => {
+    pollIn(silentMs)
+    hear(JSON.parse(data))
   })
+  // Closed: the server refused it. A connection that only broke is opened again by the browser.
+  own.addEventListener('error', () => {
+    if (own.readyState === EventSource.CLOSED) pollIn(pauseMs())
+  })
+  pollIn(firstMs)
 }
 
 /** Shows moments in the reader's zone, and what is left of a short time. */
 function showTimes() {
   const { lang } = document.documentElement
   const locale = lang === 'ar' ? 'ar-u-nu-latn' : lang
-  const format = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
+  const format = new Intl.DateTimeFormat(locale, {
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: '2-digit',
+    timeZoneName: 'short',
+  })
   for (const time of document.querySelectorAll('time[data-local]')) {
     const at = new Date(time.dateTime)
     const leftS = Math.max(0, Math.floor((at - Date.now()) / 1_000))
@@ -132,14 +169,28 @@ function enhance() {
   printer.addEventListener('click', () => print())
 }
 
-let isSent = false
+/** Shows that a form is being sent; until that ends, it is not sent again and the page does not change. */
+function showSending(isOn) {
+  isSending = isOn
+  clearTimeout(sendingTimer)
+  const notice = one('#sending')
+  if (notice) notice.hidden = !isOn
+  one('main form button')?.setAttribute('aria-disabled', isOn)
+  if (!isOn) return consider()
+  one('#live').textContent = notice.textContent
+  sendingTimer = setTimeout(() => showSending(false), answerMs)
+}
+
 addEventListener('submit', (event) => {
-  if (isSent || !navigator.onLine) event.preventDefault()
-  const notice = one('#offline')
-  if (notice) notice.hidden = navigator.onLine
-  isSent ||= navigator.onLine
+  const isOnline = navigator.onLine
+  if (isSending || !isOnline) event.preventDefault()
+  one('#offline').hidden = isOnline
+  if (isOnline && !isSending) showSending(true)
 })
-addEventListener('pageshow', () => void (isSent = false))
+addEventListener('pageshow', () => showSending(false))
+// The payer stopped it.
+addEventListener('keydown', ({ key }) => isSending && key === 'Escape' && showSending(false))
+globalThis.navigation?.addEventListener('navigateerror', () => isSending && showSending(false))
 addEventListener('focusout', () => setTimeout(consider, settleMs))
 addEventListener('message', ({ origin, source, data }) => {
   const frame = one('iframe')
@@ -153,10 +204,7 @@ addEventListener('message', ({ origin, source, data }) => {
   const own = document.documentElement.getBoundingClientRect().height
   if (parent !== window) parent.postMessage({ ...data, height: own }, location.origin)
 })
-document.addEventListener('visibilitychange', () => {
-  if (!document.hidden && watch) void look()
-  follow()
-})
+document.addEventListener('visibilitychange', follow)
 enhance()
 if (one('time[data-left]')) setInterval(showTimes, 1_000)
 if (one('#mistake')) focusOn(one('#mistake'))

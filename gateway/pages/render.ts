@@ -43,6 +43,12 @@ const messages = {
     text: 'unavailableText',
     retryAfterS: retryAfterOf('SERVICE_UNAVAILABLE'),
   },
+  notConfirmed: {
+    status: 503,
+    title: 'notConfirmedTitle',
+    text: 'notConfirmedText',
+    retryAfterS: retryAfterOf('SERVICE_UNAVAILABLE'),
+  },
   foreignForm: { status: 403, title: 'foreignFormTitle', text: 'foreignFormText' },
   tooMany: { status: 429, title: 'tooManyTitle', text: 'tooManyText', retryAfterS: 1 },
 } as const satisfies Record<string, MessagePage>
@@ -177,7 +183,7 @@ export async function sendReceipt(
   const html = eta.render('./receipt', {
     frame: frameOf(reply, site, language, { runsScript: true }, brand),
     ...brandOf(brand, `/receipts/${token}`),
-    pageTitle: titleOf(`${say.receiptTitle} · ${view.title}`, view),
+    pageTitle: titleOf(`${say.receiptTitle} · ${view.title}`, view, language),
     script: { page: receiptPath(token, lang) },
     say,
     view,
@@ -209,7 +215,7 @@ export function sendCancel(
     ...linksOf(page),
     frame: frameOf(reply, site, language, {}, brand),
     ...brandOf(brand, `/pay/${page.linkToken}`),
-    pageTitle: titleOf(say.cancelTitle, view),
+    pageTitle: titleOf(say.cancelTitle, view, language),
     say,
     view,
     formToken,
@@ -245,12 +251,14 @@ export function cardPath(linkToken: string, { language }: LanguageChoice): strin
 
 /** The head of a page: what a tab, a link preview and the script are given. */
 function headOf({ view, isPinMistaken, linkToken, choice, ...address }: CheckoutPage) {
-  const say = languages[choice.language]
+  const { language } = choice
+  const say = languages[language]
+  const parts = [totalOf(view), view.businessName, view.description].filter(Boolean)
   const page = pagePath(linkToken, { lang: choice.chosen, ...address })
   const watch = view.isLive ? { watch: `/pay/${linkToken}/state`, stamp: view.stamp } : {}
   return {
-    pageTitle: titleOf(isPinMistaken ? say.mistakeTitle : view.title, view),
-    summary: [totalOf(view), view.businessName, view.description].filter(Boolean).join(' · '),
+    pageTitle: titleOf(isPinMistaken ? say.mistakeTitle : view.title, view, language),
+    summary: parts.map((part) => isolated(part, language)).join(' · '),
     script: { page, ...watch },
     live: view.isLive && { changed: say.changed, showChange: say.showChange, pageUrl: page },
   }
@@ -259,8 +267,15 @@ function headOf({ view, isPinMistaken, linkToken, choice, ...address }: Checkout
 function titleOf(
   title: string,
   view: Pick<CheckoutView, 'total' | 'currency' | 'businessName'>,
+  language: Language,
 ): string {
-  return `${title} · ${totalOf(view)} · ${view.businessName}`
+  const parts = [totalOf(view), view.businessName].map((part) => isolated(part, language))
+  return [title, ...parts].join(' · ')
+}
+
+/** Where no markup can hold an amount or a name together between words that are read from right to left. */
+function isolated(text: string, language: Language): string {
+  return directionOf(language) === 'rtl' ? `\u2068${text}\u2069` : text
 }
 
 function totalOf({ total, currency }: Pick<CheckoutView, 'total' | 'currency'>): string {

@@ -15,3 +15,7 @@ export declare function layoutShift(): Promise<number>
 export declare function heightOf(element: unknown): number
 export declare function hasRules(): boolean
 export declare function violations(tags: string[]): Promise<string[]>
+export declare function hearPhase(phase: string): Promise<void>
+export declare function hide(): void
+export type SendingNote = { sending: string; live: string; changed: string }
+export declare function noteSending(): void

@@ -80,3 +80,50 @@ export async function violations(tags) {
   })
   return found.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)].join(' '))
 }
+
+/** Waits until the stream of the page's payment says a phase. */
+export function hearPhase(phase) {
+  const { watch } = document.querySelector('script[data-watch]').dataset
+  return new Promise((resolve) => {
+    const stream = new EventSource(watch.replace(/state$/, 'events'))
+    stream.addEventListener('message', ({ data }) => {
+      if (JSON.parse(data).phase !== phase) return
+      stream.close()
+      resolve()
+    })
+  })
+}
+
+/** Hides the page, as a browser does with a tab in the background. */
+export function hide() {
+  Object.defineProperty(document, 'hidden', { value: true })
+  document.dispatchEvent(new Event('visibilitychange'))
+}
+
+/**
+ * Notes in the console what the page shows of a form that is sent, at each change. The key F9 stops the sending as the
+ * browser's own button does; F8 lets 20 s pass, as a clock would.
+ */
+export function noteSending() {
+  const shown = (selector) => {
+    const element = document.querySelector(selector)
+    return element.checkVisibility() ? element.textContent.trim() : ''
+  }
+  const note = () => {
+    const [sending, live, changed] = ['#sending', '#live', '#changed'].map(shown)
+    // oxlint-disable-next-line no-console -- while a form is sent, nothing else leaves the page
+    console.info(JSON.stringify({ sending, live, changed }))
+  }
+  const all = { subtree: true, childList: true, attributes: true, characterData: true }
+  new MutationObserver(note).observe(document.body, all)
+  const setTimer = setTimeout
+  let inTwentySeconds
+  window.setTimeout = (work, ms) => {
+    if (ms === 20_000) inTwentySeconds = work
+    return setTimer(work, ms)
+  }
+  addEventListener('keydown', ({ key }) => {
+    if (key === 'F9') stop()
+    if (key === 'F8') inTwentySeconds()
+  })
+}

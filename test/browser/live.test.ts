@@ -1,12 +1,19 @@
 // Payers' pages that change while they are open, in a real browser: what is typed stays, what has changed is said.
-import type { Browser } from 'playwright-core'
+import type { Browser, Route } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { languages } from '../../gateway/pages/language.ts'
 import { slowCardForms, startPages } from '../edge/stand-ins/checkout.ts'
 import { eventually } from '../support/eventually.ts'
 import { passedOver } from '../support/system-program.ts'
 import { findChromium, launchChromium } from './chromium.ts'
-import { heightOf, letterSizePx } from './in-page.js'
+import {
+  hearPhase,
+  heightOf,
+  hide,
+  letterSizePx,
+  noteSending,
+  type SendingNote,
+} from './in-page.js'
 import { serveCardForm, shopPage } from './stand-in-pages.ts'
 import { follow, type Visit, visit } from './visit.ts'
 
@@ -28,7 +35,7 @@ describe.skipIf(chromium.missing !== undefined)(
       browser = await launchChromium(chromium)
     })
     afterEach(async () => {
-      pages.seen.isSubscribed = true
+      Object.assign(pages.seen, { isSubscribed: true, isMute: false, wallet: undefined })
       for (const { complaints, close } of visits.splice(0)) {
         if (complaints().length > 0) throw new Error(`the console: ${complaints().join('; ')}`)
         await close()
@@ -81,6 +88,127 @@ describe.skipIf(chromium.missing !== undefined)(
       await page.clock.fastForward(5_000)
       await page.getByRole('heading', { name: en.expiredTitle }).waitFor()
       await close()
+    })
+
+    it('a page that is open polls while its stream is silent: at first, and later', async () => {
+      for (const isHeldUp of [true, false]) {
+        const description = `held up ${isHeldUp}`
+        const payment = pages.page({ description })
+        const { page, close } = await visit(browser)
+        await page.clock.install()
+        // As a proxy that keeps what it should pass on; or as a connection that is half open.
+        if (isHeldUp) await page.route('**/events', () => undefined)
+        const opened = page.waitForRequest(/\/events$/)
+        await page.goto(payment.url)
+        await opened
+        if (!isHeldUp) await page.evaluate(hearPhase, 'open')
+        pages.seen.isMute = true
+        payment.show({ ...expired, description })
+        pages.seen.isMute = false
+        await page.clock.fastForward(isHeldUp ? 5_000 : 45_000)
+        await eventually(async () => {
+          expect(await page.locator('h1').innerText()).toBe(en.expiredTitle)
+        })
+        await close()
+      }
+    })
+
+    it('a page that polls tries the stream again', async () => {
+      pages.seen.isSubscribed = false
+      const payment = pages.page({ description: 'tried again' })
+      const { page, close } = await visit(browser)
+      await page.clock.install()
+      const refused = page.waitForResponse(/\/events$/)
+      await page.goto(payment.url)
+      expect((await refused).status()).toBe(503)
+      pages.seen.isSubscribed = true
+      const again = page.waitForResponse(/\/events$/)
+      let status: number | undefined
+      void again.then((answer) => (status = answer.status()))
+      await eventually(async () => {
+        await page.clock.fastForward(10_000)
+        expect(status).toBe(200)
+      })
+      await close()
+    })
+
+    it('a page that is hidden neither listens nor polls, even when a look was in flight', async () => {
+      pages.seen.isSubscribed = false
+      const payment = pages.page({ description: 'hidden' })
+      const { page, close } = await visit(browser)
+      await page.clock.install()
+      const looks: Route[] = []
+      await page.route('**/state', (route) => void looks.push(route))
+      const refused = page.waitForResponse(/\/events$/)
+      await page.goto(payment.url)
+      await refused
+      await page.clock.fastForward(4_000)
+      await eventually(() => expect(looks).toHaveLength(1))
+      await page.evaluate(hide)
+      const looked = page.waitForResponse(/\/state$/)
+      await looks[0]?.continue()
+      await looked
+      await page.clock.fastForward(60_000)
+      await page.clock.fastForward(60_000)
+      expect(looks).toHaveLength(1)
+      await close()
+    })
+
+    /** Types a PIN and notes what the page shows from then on: while an answer is awaited, a browser can be asked nothing. */
+    async function typePin({ page }: Pick<Visit, 'page'>): Promise<SendingNote[]> {
+      const notes: SendingNote[] = []
+      page.on('console', (message) => {
+        if (message.type() === 'info') notes.push(JSON.parse(message.text()) as SendingNote)
+      })
+      await page.evaluate(noteSending)
+      await page.getByLabel(en.pinLabel).fill('123456')
+      return notes
+    }
+
+    it('while a wallet is slow the page says that it sends, keeps the answer, and pays once', async () => {
+      const answered = Promise.withResolvers<void>()
+      pages.seen.wallet = answered.promise
+      const { page } = await open({ description: 'slow wallet' })
+      const paidBefore = pages.seen.pins.length
+      const notes = await typePin({ page })
+      const heard = page.evaluate(hearPhase, 'processing')
+      const paid = page.waitForEvent('load')
+      await page.keyboard.press('Enter')
+      // The attempt's own commit is a change too.
+      await heard
+      await page.keyboard.press('Enter')
+      await eventually(() =>
+        expect(notes.at(-1)).toEqual({ sending: en.sending, live: en.sending, changed: '' }),
+      )
+      answered.resolve()
+      await paid
+      expect(await page.locator('h1').innerText()).toBe(en.paidTitle)
+      expect(notes.filter(({ changed }) => changed !== '')).toEqual([])
+      expect(pages.seen.pins.length).toBe(paidBefore + 1)
+    })
+
+    it.each([
+      ['by the browser', 'F9'],
+      ['by the Escape key', 'Escape'],
+      ['by no answer within 20 s', 'F8'],
+    ])('a payment that is stopped %s can be sent again', async (how, key) => {
+      const answered = Promise.withResolvers<void>()
+      pages.seen.wallet = answered.promise
+      const { page } = await open({ description: `stopped ${how}` })
+      const notes = await typePin({ page })
+      const isSending = () => notes.at(-1)?.sending === en.sending
+      const paidBefore = pages.seen.pins.length
+      await page.keyboard.press('Enter')
+      await eventually(() => {
+        expect(pages.seen.pins.length).toBe(paidBefore + 1)
+        expect(isSending()).toBe(true)
+      })
+      await page.keyboard.press(key)
+      await eventually(() => expect(isSending()).toBe(false))
+      pages.seen.wallet = undefined
+      await follow(page, () => page.keyboard.press('Enter'))
+      expect(await page.locator('h1').innerText()).toBe(en.paidTitle)
+      answered.resolve()
     })
 
     it('what a payer types stays when another pays, and when the request ends; the change is offered', async () => {

@@ -72,6 +72,7 @@ export const en = {
   mistakeTitle: 'There is a problem',
   pinMistake: 'Enter a PIN of 4 to 12 digits. You were not charged.',
   offline: 'You are offline. Nothing was sent. Try again when you are connected.',
+  sending: 'Sending your payment. Please wait and keep this page open.',
   pay: 'Pay {total}',
 
   cardTitle: 'Pay by card',
@@ -119,6 +120,9 @@ export const en = {
   notFoundText: 'Check that the whole link was copied, or ask the sender for a new one.',
   unavailableTitle: 'Please try again',
   unavailableText: 'This page is temporarily unavailable.',
+  notConfirmedTitle: 'We could not confirm your payment',
+  notConfirmedText:
+    'It may still go through. Open the payment page to see what became of it before you pay again.',
   foreignFormTitle: 'Please open the link again',
   foreignFormText: 'This page was open for too long. Nothing was paid.',
   tooManyTitle: 'Too many requests',

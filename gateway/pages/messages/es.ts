@@ -69,6 +69,7 @@ export const es: Messages = {
   mistakeTitle: 'Hay un error',
   pinMistake: 'Escriba un PIN de 4 a 12 cifras. No se cobró nada.',
   offline: 'No hay conexión. No se envió nada. Inténtelo de nuevo cuando tenga conexión.',
+  sending: 'Enviando su pago. Espere y no cierre esta página.',
   pay: 'Pagar {total}',
 
   cardTitle: 'Pagar con tarjeta',
@@ -116,6 +117,9 @@ export const es: Messages = {
   notFoundText: 'Compruebe que ha copiado el enlace entero o pida uno nuevo a quien se lo envió.',
   unavailableTitle: 'Inténtelo de nuevo',
   unavailableText: 'La página no está disponible en este momento.',
+  notConfirmedTitle: 'No hemos podido confirmar su pago',
+  notConfirmedText:
+    'Es posible que aún se complete. Abra la página de pago para ver qué ha pasado antes de volver a pagar.',
   foreignFormTitle: 'Abra el enlace de nuevo',
   foreignFormText: 'Esta página estuvo abierta demasiado tiempo. No se pagó nada.',
   tooManyTitle: 'Demasiadas solicitudes',

@@ -74,6 +74,7 @@ export const fr: Messages = {
   mistakeTitle: 'Il y a un problème',
   pinMistake: 'Saisissez un code PIN de 4 à 12 chiffres. Rien n’a été prélevé.',
   offline: 'Vous êtes hors ligne. Rien n’a été envoyé. Réessayez une fois connecté.',
+  sending: 'Envoi de votre paiement. Veuillez patienter sans fermer cette page.',
   pay: 'Payer {total}',
 
   cardTitle: 'Payer par carte',
@@ -123,6 +124,9 @@ export const fr: Messages = {
     'Vérifiez que le lien a été copié en entier, ou demandez-en un nouveau à qui vous l’a envoyé.',
   unavailableTitle: 'Veuillez réessayer',
   unavailableText: 'La page n’est pas disponible pour le moment.',
+  notConfirmedTitle: 'Nous n’avons pas pu confirmer votre paiement',
+  notConfirmedText:
+    'Il peut encore aboutir. Ouvrez la page de paiement pour voir où il en est avant de payer à nouveau.',
   foreignFormTitle: 'Veuillez rouvrir le lien',
   foreignFormText: 'Cette page est restée ouverte trop longtemps. Rien n’a été payé.',
   tooManyTitle: 'Trop de requêtes',

@@ -70,6 +70,7 @@ export const ptBr: Messages = {
   mistakeTitle: 'Há um problema',
   pinMistake: 'Digite um PIN de 4 a 12 dígitos. Nada foi cobrado.',
   offline: 'Você está sem conexão. Nada foi enviado. Tente de novo quando tiver conexão.',
+  sending: 'Enviando seu pagamento. Aguarde e não feche esta página.',
   pay: 'Pagar {total}',
 
   cardTitle: 'Pagar com cartão',
@@ -117,6 +118,9 @@ export const ptBr: Messages = {
   notFoundText: 'Verifique se o link foi copiado inteiro ou peça um novo a quem o enviou.',
   unavailableTitle: 'Tente de novo',
   unavailableText: 'A página não está disponível no momento.',
+  notConfirmedTitle: 'Não conseguimos confirmar seu pagamento',
+  notConfirmedText:
+    'Ele ainda pode ser concluído. Abra a página de pagamento para ver o que aconteceu antes de pagar de novo.',
   foreignFormTitle: 'Abra o link outra vez',
   foreignFormText: 'Esta página ficou aberta tempo demais. Nada foi pago.',
   tooManyTitle: 'Muitas solicitações',

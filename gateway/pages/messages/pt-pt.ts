@@ -70,6 +70,7 @@ export const ptPt: Messages = {
   mistakeTitle: 'Há um problema',
   pinMistake: 'Introduza um PIN de 4 a 12 algarismos. Nada foi cobrado.',
   offline: 'Está sem ligação. Nada foi enviado. Tente de novo quando tiver ligação.',
+  sending: 'A enviar o seu pagamento. Aguarde e não feche esta página.',
   pay: 'Pagar {total}',
 
   cardTitle: 'Pagar com cartão',
@@ -117,6 +118,9 @@ export const ptPt: Messages = {
   notFoundText: 'Verifique se copiou a ligação inteira ou peça uma nova a quem lha enviou.',
   unavailableTitle: 'Tente de novo',
   unavailableText: 'A página não está disponível neste momento.',
+  notConfirmedTitle: 'Não conseguimos confirmar o seu pagamento',
+  notConfirmedText:
+    'Ainda pode vir a concretizar-se. Abra a página de pagamento para ver o que aconteceu antes de pagar outra vez.',
   foreignFormTitle: 'Abra a ligação outra vez',
   foreignFormText: 'Esta página esteve aberta demasiado tempo. Nada foi pago.',
   tooManyTitle: 'Demasiados pedidos',

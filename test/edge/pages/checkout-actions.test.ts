@@ -1,5 +1,7 @@
 // What hosted pages do at the edge besides showing a state: cancelling, card forms, watching a payment.
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { Failure } from '#core/errors/errors.ts'
+import { languageCodes } from '#core/text/language.ts'
 import { languages } from '../../../gateway/pages/language.ts'
 import {
   errorUrl,
@@ -63,6 +65,27 @@ describe('cancelling', () => {
     expect((await submit(form, {}, { origin: 'https://evil.example' })).status).toBe(403)
     expect((await open(pages.url)).html).toContain('name="pin"')
   })
+})
+
+describe('a wallet that gives no answer', () => {
+  it.each(languageCodes)(
+    'a wallet that gives no answer leaves open in %s whether the money moved, and leads to the page',
+    async (language) => {
+      const form = formOf(await show({}, `?lang=${language}`))
+      const lost = Promise.reject(new Failure('SERVICE_UNAVAILABLE', 'no answer'))
+      lost.catch(() => undefined)
+      pages.seen.wallet = lost
+      const { status, headers, html } = await submit(form, { pin: '123456' })
+      pages.seen.wallet = undefined
+      expect([status, headers.get('retry-after')]).toEqual([503, '1'])
+      const { notConfirmedTitle, notConfirmedText, unavailableTitle } = languages[language]
+      const text = unescaped(html)
+      expect(text).toContain(notConfirmedTitle)
+      expect(text).toContain(notConfirmedText)
+      expect(text).not.toContain(unavailableTitle)
+      expect(text).toContain(`href="/pay/${pages.link}?lang=${language}"`)
+    },
+  )
 })
 
 describe('a card form', () => {

@@ -41,6 +41,10 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
     themes: [] as unknown[],
     reads: 0,
     slowForm: Promise.resolve(),
+    /** What the wallet waits for before it answers; a rejection is a lost answer. */
+    wallet: undefined as Promise<unknown> | undefined,
+    /** Changes happen that no stream hears of. */
+    isMute: false,
     isSubscribed: true,
     brand: noBrand,
     logo: undefined as Buffer | undefined,
@@ -68,6 +72,10 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
     async payWithWallet({ linkToken, pin }: { linkToken: string; pin: string }) {
       seen.pins.push(pin)
       const shown = shownAt(linkToken)
+      if (seen.wallet !== undefined) {
+        change(linkToken, { ...shown, payer: 'Processing' })
+        await seen.wallet
+      }
       if (linkToken !== link) payments.set(linkToken, afterPin(shown, pin))
       return {
         checkout: sampleCheckout(shownAt(linkToken), linkToken),
@@ -106,6 +114,7 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
   }
   const change = (linkToken: string, next: Shown) => {
     payments.set(linkToken, next)
+    if (seen.isMute) return
     for (const onChange of listeners) onChange(samplePaymentId(next))
   }
   const pages = {
