@@ -142,18 +142,22 @@ const previewMerchant: AccessWork = async (context, access) => {
   if (merchant === undefined) throw new Failure('MERCHANT_NOT_FOUND', 'the answer has no merchant')
   const { businessName, branding } = merchant
   // The other commands do without the gateway.
-  const { renderPreview } = await import('../../gateway/pages/preview/render-preview.ts')
-  const pages = await renderPreview({ businessName, brand: brandFrom(branding) }, language)
+  const { drawPreview, renderPreview } = await import(
+    '../../gateway/pages/preview/render-preview.ts'
+  )
+  const shown = { businessName, brand: brandFrom(branding) }
+  const { logoPng: logo } = branding?.logoDigest
+    ? await access.getMerchantLogo({ projectId, merchantId })
+    : {}
   mkdirSync(out, { recursive: true })
-  for (const { file, html } of pages) {
-    writeFileSync(join(out, file), html)
+  const write = (file: string, content: string | Uint8Array) => {
     const written = join(out, file)
+    writeFileSync(written, content)
     context.print(context.json ? JSON.stringify({ file: written }) : written)
   }
-  if (branding?.logoDigest) {
-    const { logoPng } = await access.getMerchantLogo({ projectId, merchantId })
-    writeFileSync(join(out, 'logo.png'), logoPng)
-  }
+  for (const { file, html } of await renderPreview(shown, language)) write(file, html)
+  for (const { file, pdf } of await drawPreview({ ...shown, logo }, language)) write(file, pdf)
+  if (logo !== undefined) writeFileSync(join(out, 'logo.png'), logo)
 }
 
 function printMerchant({ json, print }: CommandContext, merchant: Merchant | undefined): void {

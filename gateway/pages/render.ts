@@ -53,11 +53,14 @@ const messages = {
   tooMany: { status: 429, title: 'tooManyTitle', text: 'tooManyText', retryAfterS: 1 },
 } as const satisfies Record<string, MessagePage>
 
+/** Names a page that says one thing. */
+export type MessageKind = keyof typeof messages
+
 /** Answers with a page that says one thing. `linkToken` leads back to the payer's page. */
 export function sendMessage(
   reply: FastifyReply,
   site: Site,
-  kind: keyof typeof messages,
+  kind: MessageKind,
   linkToken?: string,
 ): FastifyReply {
   const { status, title, text, retryAfterS }: MessagePage = messages[kind]

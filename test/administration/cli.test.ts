@@ -9,7 +9,8 @@ import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { type RpcServer, serveRpc } from '#platform/rpc/server/server.ts'
-import { receiptStates, states } from '../../gateway/pages/preview/samples.ts'
+import { languages } from '../../gateway/pages/language.ts'
+import { previewNames, receiptStates } from '../../gateway/pages/preview/samples.ts'
 import { accessService } from '../../services/accounts/access/api/access.ts'
 import {
   authenticateApiKey,
@@ -17,6 +18,7 @@ import {
 } from '../../services/accounts/access/operations/authenticate.ts'
 import { runHere, runProcess } from '../support/command-line.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { readPdf } from '../support/files/pdf.ts'
 import { samplePng } from '../support/files/png.ts'
 import { fixedKeys } from '../support/keys.ts'
 
@@ -234,7 +236,22 @@ describe('payweave merchant, institution, grant and audit', () => {
       '--language',
       'ar',
     )
-    expect(preview.out.trim().split('\n')).toHaveLength(states.length + receiptStates.length)
+    const files = preview.out.trim().split('\n')
+    expect(files).toHaveLength(previewNames.length + receiptStates.length)
+    const { ar } = languages
+    for (const [file, text] of [
+      ['cancel.html', ar.cancelTitle],
+      ['mistaken-pin.html', ar.pinMistake],
+      ['link-not-found.html', ar.notFoundTitle],
+      ['payment-not-confirmed.html', ar.notConfirmedTitle],
+      ['open-for-too-long.html', ar.foreignFormText],
+      ['too-many-requests.html', ar.tooManyTitle],
+    ] as const) {
+      expect(readFileSync(path.join(out, file), 'utf8'), file).toContain(text)
+    }
+    const pdf = readFileSync(path.join(out, 'receipt.pdf'))
+    expect(pdf.toString('latin1')).toContain('/Subtype /Image')
+    expect((await readPdf(pdf)).letters).toContain('Pictures')
     expect(readFileSync(path.join(out, 'logo.png'))).toEqual(samplePng())
     for (const file of ['open.html', 'paid.html', 'receipt.html']) {
       const html = readFileSync(path.join(out, file), 'utf8')

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { Failure, invalid } from '#core/errors/errors.ts'
 import { languageCodes, languageOfTag } from '#core/text/language.ts'
 import type { Merchant } from '#gen/payweave/accounts/v1/access_pb.js'
-import { previewStates } from '../../../gateway/pages/preview/samples.ts'
+import { previewNames } from '../../../gateway/pages/preview/samples.ts'
 import type { Clients } from '../../clients.ts'
 import { allowFrames, protectFramed } from '../../http/guard.ts'
 import type { ProjectWork, Worker } from '../../http/work.ts'
@@ -94,7 +94,7 @@ async function preview(work: ProjectWork, clients: Clients) {
   const { nonce } = request.shell
   const read = (name: string) => form.get(name) ?? query.get(name)
   const state = read('state') ?? 'open'
-  if (!previewStates.some(([name]) => name === state)) throw invalid('state', 'must be a state')
+  if (!previewNames.includes(state)) throw invalid('state', 'must be a state')
   const language = languageOfTag(read('language') ?? 'en') ?? 'en'
   const stored = await merchantNamed(work, clients)
   const { merchantWith, previewPage, requireBranding } = await import('./preview.ts')
@@ -208,7 +208,7 @@ function formSection(
       name: 'state',
       type: 'select',
       value: work.form.get('state') ?? 'open',
-      options: previewStates.map(([name]) => ({ value: name, label: name })),
+      options: previewNames.map((name) => ({ value: name, label: name })),
     },
     {
       label: 'Language of the preview',

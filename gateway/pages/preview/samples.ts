@@ -23,6 +23,7 @@ import {
   type PaidShare,
   PaidShareSchema,
 } from '#gen/payweave/payments/v1/checkout_pb.js'
+import type { MessageKind } from '../render.ts'
 
 /** What is said about a payment; everything else is usual. */
 export type Shown = {
@@ -154,5 +155,23 @@ export const receiptStates: Array<[name: string, shown: Shown]> = [
   ['receipt, refund delayed', { payer: 'Refunded', payment: 'Refunded', refund: 'failed' }],
 ]
 
-/** What a preview shows: every state of a page and of a receipt. */
-export const previewStates: typeof states = [...states, ...receiptStates]
+/** Pages of an open payment that are no states of it. */
+const questionPages = ['cancel', 'mistaken PIN'] as const
+
+/** Pages that say one thing, by their names in a preview. */
+export const messagePages = {
+  'link not found': 'notFound',
+  'receipt not found': 'receiptNotFound',
+  'page unavailable': 'unavailable',
+  'payment not confirmed': 'notConfirmed',
+  'open for too long': 'foreignForm',
+  'too many requests': 'tooMany',
+} as const satisfies Record<string, MessageKind>
+
+/** The pages that a preview shows: every state of a payment and of a receipt, and every other page of them. */
+export const previewNames: readonly string[] = [
+  ...states.map(([name]) => name),
+  ...receiptStates.map(([name]) => name),
+  ...questionPages,
+  ...Object.keys(messagePages),
+]
