@@ -187,7 +187,7 @@ export const refusals: Readonly<Record<Language, Readonly<Record<RefusalReason, 
       advice: 'أضف رصيدًا، أو ادفع بطريقة أخرى.',
     },
     limit_exceeded: {
-      why: 'يتجاوز المبلغ أحد حدود الحساب.',
+      why: 'يتجاوز المبلغ أحد الحدود المسموح بها للحساب.',
       advice: 'اطلب من البنك أو المحفظة رفع الحد، أو ادفع بطريقة أخرى.',
     },
     wrong_credentials: {
@@ -199,11 +199,11 @@ export const refusals: Readonly<Record<Language, Readonly<Record<RefusalReason, 
       advice: 'تحقق من البيانات، أو ادفع بطريقة أخرى.',
     },
     not_permitted: {
-      why: 'لا يمكن استخدام هذه البطاقة أو هذا الحساب لهذه الدفعة.',
+      why: 'لا يمكن استخدام هذه البطاقة أو هذا الحساب في عملية الدفع هذه.',
       advice: 'ادفع بطريقة أخرى.',
     },
     not_confirmed: {
-      why: 'لم يتم تأكيد الدفعة.',
+      why: 'لم يتم تأكيد عملية الدفع.',
       advice: 'حاول مرة أخرى، وأكّدها عندما يطلب منك البنك أو المحفظة ذلك.',
     },
     unavailable: {

@@ -28,7 +28,8 @@ const es: CardTexts = {
   number: 'Número de tarjeta',
   expiry: 'Fecha de caducidad (MM/AA)',
   cvc: 'Código de seguridad',
-  insufficientFundsText: 'La tarjeta fue rechazada: fondos insuficientes. No se cobró nada.',
+  insufficientFundsText:
+    'La tarjeta fue rechazada: fondos insuficientes. No se ha realizado ningún cargo.',
   sandbox: 'Entorno de pruebas: aquí no se mueve dinero real.',
   noNumber: 'Escriba el número de la tarjeta, de 12 a 19 cifras.',
   noExpiry: 'Escriba la fecha de caducidad como MM/AA.',
@@ -41,7 +42,8 @@ const fr: CardTexts = {
   number: 'Numéro de carte',
   expiry: 'Date d’expiration (MM/AA)',
   cvc: 'Code de sécurité',
-  insufficientFundsText: 'La carte a été refusée : provision insuffisante. Rien n’a été prélevé.',
+  insufficientFundsText:
+    'La carte a été refusée : provision insuffisante. Aucun montant n’a été débité.',
   sandbox: 'Environnement de test : aucun argent réel ne circule ici.',
   noNumber: 'Saisissez le numéro de la carte, de 12 à 19 chiffres.',
   noExpiry: 'Saisissez la date d’expiration sous la forme MM/AA.',
@@ -54,17 +56,19 @@ const portuguese: CardTexts = {
   number: 'Número do cartão',
   expiry: 'Validade (MM/AA)',
   cvc: 'Código de segurança',
-  insufficientFundsText: 'O cartão foi recusado: saldo insuficiente. Nada foi cobrado.',
+  insufficientFundsText:
+    'O cartão foi recusado: saldo insuficiente. Não foi cobrado qualquer valor.',
   sandbox: 'Ambiente de testes: aqui não circula dinheiro real.',
-  noNumber: 'Introduza o número do cartão, de 12 a 19 algarismos.',
+  noNumber: 'Introduza o número do cartão, de 12 a 19 dígitos.',
   noExpiry: 'Introduza a validade no formato MM/AA.',
   pastExpiry: 'O cartão está fora da validade. Use outro cartão.',
-  noCvc: 'Introduza o código de segurança, de 3 ou 4 algarismos.',
+  noCvc: 'Introduza o código de segurança, de 3 ou 4 dígitos.',
 }
 
 const brazilian: CardTexts = {
   ...portuguese,
   ...shared['pt-BR'],
+  insufficientFundsText: 'O cartão foi recusado: saldo insuficiente. Nenhum valor foi cobrado.',
   sandbox: 'Ambiente de testes: aqui não há dinheiro real.',
   noNumber: 'Digite o número do cartão, de 12 a 19 dígitos.',
   noExpiry: 'Digite a validade no formato MM/AA.',

@@ -9,22 +9,22 @@ export const ar: Messages = {
   sandboxMark: 'تجربة',
 
   openTitle: 'طلب دفع',
-  refusedTitle: 'رُفض الدفع. يمكنك المحاولة مرة أخرى.',
+  refusedTitle: 'رُفضت عملية الدفع. يمكنك المحاولة مرة أخرى.',
   refusedText: 'لم يُخصم أي مبلغ.',
   attemptsLeft: 'المحاولات المتبقية: \u2068{count}\u2069.',
   lastAttempt: 'هذه محاولتك الأخيرة.',
   partOfText: 'هذه حصتك من إجمالي \u2068{whole}\u2069.',
   partlyPaidText:
     'دُفع \u2068{paid}\u2069 من أصل \u2068{whole}\u2069. حصتك هي \u2068{amount}\u2069.',
-  processingTitle: 'تجري معالجة دفعتك',
+  processingTitle: 'جارٍ معالجة عملية الدفع',
   processingText: 'يرجى الانتظار وعدم الدفع مرة أخرى. تتجدد هذه الصفحة تلقائيًا.',
   paidTitle: 'تم الدفع',
-  paidText: 'شكرًا لك. استلم \u2068{merchant}\u2069 دفعتك.',
+  paidText: 'شكرًا لك. استلم \u2068{merchant}\u2069 المبلغ.',
   yourPartPaidTitle: 'دُفعت حصتك',
   yourPartPaidText:
     'شكرًا لك. دُفع حتى الآن \u2068{paid}\u2069 من أصل \u2068{whole}\u2069. لا يزال على آخرين دفع \u2068{rest}\u2069.',
   paidOfWhole: 'المدفوع: \u2068{paid}\u2069 من أصل \u2068{whole}\u2069',
-  cancelledTitle: 'أُلغيت هذه الدفعة',
+  cancelledTitle: 'أُلغيت عملية الدفع هذه',
   cancelledText: 'لم يُخصم أي مبلغ. لم يعد هذا الرابط صالحًا.',
   expiredTitle: 'انتهت صلاحية طلب الدفع هذا',
   expiredText:
@@ -33,7 +33,7 @@ export const ar: Messages = {
   failedText:
     'لم يُخصم أي مبلغ. لم يعد هذا الرابط صالحًا. اطلب رابطًا جديدًا من \u2068{merchant}\u2069.',
   lateMoneyText: 'وصل مبلغك بعد فشل عملية الدفع هذه. لم يعد هذا الرابط صالحًا.',
-  refundedTitle: 'رُدّ المبلغ',
+  refundedTitle: 'تم رد المبلغ',
   refundedToWallet: 'يعود مبلغ \u2068{total}\u2069 إلى محفظتك.',
   refundedToCard: 'يعود مبلغ \u2068{total}\u2069 إلى بطاقتك.',
   refundedToYou: 'يعود إليك مبلغ \u2068{total}\u2069.',
@@ -47,7 +47,7 @@ export const ar: Messages = {
   toPay: 'المطلوب دفعه',
   totalPaid: 'إجمالي المدفوع',
   payUntil: 'الدفع قبل',
-  timeLeft: 'متبقٍّ \u2068{time}\u2069',
+  timeLeft: 'المتبقي \u2068{time}\u2069',
   waysToPay: 'طرق الدفع',
 
   cash: 'نقدًا',
@@ -73,7 +73,7 @@ export const ar: Messages = {
   mistakeTitle: 'هناك مشكلة',
   pinMistake: 'أدخل رقمًا سريًا من 4 إلى 12 رقمًا. لم يُخصم أي مبلغ.',
   offline: 'أنت غير متصل بالإنترنت. لم يُرسل شيء. حاول مرة أخرى عند الاتصال.',
-  sending: 'جارٍ إرسال دفعتك. يرجى الانتظار وعدم إغلاق هذه الصفحة.',
+  sending: 'جارٍ إرسال عملية الدفع. يرجى الانتظار وعدم إغلاق هذه الصفحة.',
   pay: 'ادفع \u2068{total}\u2069',
 
   cardTitle: 'ادفع بالبطاقة',
@@ -81,8 +81,8 @@ export const ar: Messages = {
   cardUnavailable: 'نموذج البطاقة غير متاح حاليًا. يرجى المحاولة بعد دقيقة.',
 
   agentTitle: 'ادفع لدى وكيل',
-  agentText: 'اذهب إلى وكيل ومعك \u2068{total}\u2069 نقدًا وأظهر هذا الرمز.',
-  agentCardText: 'اذهب إلى وكيل ومعك بطاقتك وأظهر هذا الرمز.',
+  agentText: 'توجّه إلى أحد الوكلاء ومعك \u2068{total}\u2069 نقدًا وأظهر هذا الرمز.',
+  agentCardText: 'توجّه إلى أحد الوكلاء ومعك بطاقتك وأظهر هذا الرمز.',
   barcodeLabel: 'الرمز الشريطي لرمز الدفع',
   print: 'طباعة هذه الصفحة',
 
@@ -95,15 +95,15 @@ export const ar: Messages = {
   checkReceipt: 'امسح هذا الرمز أو افتح هذا الرابط للتحقق من الإيصال:',
   receiptQr: 'رمز استجابة سريعة لرابط هذا الإيصال',
   receiptTitle: 'إيصال',
-  receiptText: 'هذه هي الدفعة كما هي مسجلة لدينا الآن. قارنها بالإيصال الذي تسلمته.',
+  receiptText: 'هذه هي عملية الدفع كما هي مسجلة لدينا الآن. قارنها بالإيصال الذي تسلمته.',
   refundedAmount: 'المبلغ المسترد',
-  refundDue: 'المبلغ المتبقي رده',
+  refundDue: 'المبلغ المطلوب رده',
   openReceipt: 'الإيصال',
   downloadReceipt: 'تنزيل الإيصال (PDF)',
   receiptNotFoundTitle: 'لا يمكننا العثور على هذا الإيصال',
 
   refresh: 'تحديث هذه الصفحة',
-  changed: 'تغيّرت هذه الدفعة.',
+  changed: 'تغيّرت حالة عملية الدفع هذه.',
   showChange: 'عرض ما تغيّر',
   backToShop: 'العودة إلى المتجر',
   openPage: 'فتح صفحة الدفع',
@@ -111,20 +111,20 @@ export const ar: Messages = {
   contact: 'للتواصل',
 
   cancel: 'إلغاء الدفع',
-  cancelTitle: 'هل تريد إلغاء هذه الدفعة؟',
+  cancelTitle: 'هل تريد إلغاء عملية الدفع هذه؟',
   cancelText: 'لن يُخصم أي مبلغ، ولن تتمكن بعد ذلك من الدفع بهذا الرابط.',
   cancelYes: 'نعم، ألغِ الدفع',
   cancelNo: 'لا، ارجع',
 
-  notFoundTitle: 'لا يمكننا العثور على هذه الدفعة',
+  notFoundTitle: 'لا يمكننا العثور على عملية الدفع هذه',
   notFoundText: 'تأكد من نسخ الرابط كاملًا، أو اطلب رابطًا جديدًا ممن أرسله إليك.',
   unavailableTitle: 'يرجى المحاولة مرة أخرى',
   unavailableText: 'الصفحة غير متاحة حاليًا.',
-  notConfirmedTitle: 'تعذّر علينا تأكيد دفعتك',
+  notConfirmedTitle: 'تعذّر علينا تأكيد عملية الدفع',
   notConfirmedText:
     'قد تكتمل العملية لاحقًا. افتح صفحة الدفع لمعرفة ما آلت إليه قبل أن تدفع مرة أخرى.',
   foreignFormTitle: 'يرجى فتح الرابط مرة أخرى',
-  foreignFormText: 'بقيت هذه الصفحة مفتوحة مدة طويلة. لم يُدفع شيء.',
+  foreignFormText: 'بقيت هذه الصفحة مفتوحة مدة طويلة. لم يُدفع أي مبلغ.',
   tooManyTitle: 'طلبات كثيرة جدًا',
   tooManyText: 'يرجى الانتظار قليلًا ثم المحاولة مرة أخرى.',
 }

@@ -95,7 +95,7 @@ export const en = {
   receiptQr: 'QR code of the link to this receipt',
   receiptTitle: 'Receipt',
   receiptText:
-    'This is the payment as we hold it now. Compare it with the receipt that you were given.',
+    'This is the payment as our records show it now. Compare it with the receipt that you were given.',
   refundedAmount: 'Refunded',
   refundDue: 'Still to be refunded',
   openReceipt: 'Receipt',

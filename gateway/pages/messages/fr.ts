@@ -10,11 +10,11 @@ export const fr: Messages = {
 
   openTitle: 'Demande de paiement',
   refusedTitle: 'Paiement refusé. Vous pouvez réessayer.',
-  refusedText: 'Rien n’a été prélevé.',
+  refusedText: 'Aucun montant n’a été débité.',
   attemptsLeft: 'Tentatives restantes : {count}.',
   lastAttempt: 'C’est votre dernière tentative.',
   partOfText: 'Ceci est votre part d’un total de {whole}.',
-  partlyPaidText: '{paid} sur {whole} sont payés. Votre part est de {amount}.',
+  partlyPaidText: '{paid} sur {whole} ont été payés. Votre part est de {amount}.',
   processingTitle: 'Votre paiement est en cours',
   processingText:
     'Veuillez patienter et ne pas payer de nouveau. Cette page s’actualise automatiquement.',
@@ -22,23 +22,23 @@ export const fr: Messages = {
   paidText: 'Merci. {merchant} a bien reçu votre paiement.',
   yourPartPaidTitle: 'Votre part est payée',
   yourPartPaidText:
-    'Merci. À ce jour, {paid} sur {whole} ont été payés. D’autres doivent encore payer {rest}.',
+    'Merci. À ce jour, {paid} sur {whole} ont été payés. Il reste {rest} à payer par d’autres personnes.',
   paidOfWhole: 'Payé : {paid} sur {whole}',
   cancelledTitle: 'Ce paiement a été annulé',
-  cancelledText: 'Rien n’a été prélevé. Ce lien ne peut plus être utilisé.',
+  cancelledText: 'Aucun montant n’a été débité. Ce lien ne peut plus être utilisé.',
   expiredTitle: 'Cette demande de paiement a expiré',
   expiredText:
-    'Rien n’a été prélevé. Ce lien ne peut plus être utilisé. Demandez-en un nouveau à {merchant}.',
+    'Aucun montant n’a été débité. Ce lien ne peut plus être utilisé. Demandez-en un nouveau à {merchant}.',
   failedTitle: 'Ce paiement a échoué',
   failedText:
-    'Rien n’a été prélevé. Ce lien ne peut plus être utilisé. Demandez-en un nouveau à {merchant}.',
+    'Aucun montant n’a été débité. Ce lien ne peut plus être utilisé. Demandez-en un nouveau à {merchant}.',
   lateMoneyText:
     'Votre argent est arrivé après l’échec de ce paiement. Ce lien ne peut plus être utilisé.',
   refundedTitle: 'Remboursé',
-  refundedToWallet: '{total} reviennent sur votre portefeuille.',
-  refundedToCard: '{total} reviennent sur votre carte.',
-  refundedToYou: '{total} vous sont rendus.',
-  refundHeldTitle: 'Remboursement retardé',
+  refundedToWallet: '{total} vous sont remboursés sur votre portefeuille.',
+  refundedToCard: '{total} vous sont remboursés sur votre carte.',
+  refundedToYou: '{total} vous sont remboursés.',
+  refundHeldTitle: 'Remboursement en attente',
   refundHeldText:
     'Nous n’avons pas pu vous rembourser {total}. Nous conservons cette somme pour vous. Veuillez contacter {merchant}.',
 
@@ -47,8 +47,8 @@ export const fr: Messages = {
   total: 'Total',
   toPay: 'À payer',
   totalPaid: 'Total payé',
-  payUntil: 'À payer avant',
-  timeLeft: 'encore {time}',
+  payUntil: 'À payer avant le',
+  timeLeft: 'il reste {time}',
   waysToPay: 'Moyens de paiement',
 
   cash: 'Espèces',
@@ -72,9 +72,9 @@ export const fr: Messages = {
   pinLabel: 'Code PIN du portefeuille',
   pinHint: '4 à 12 chiffres',
   mistakeTitle: 'Il y a un problème',
-  pinMistake: 'Saisissez un code PIN de 4 à 12 chiffres. Rien n’a été prélevé.',
+  pinMistake: 'Saisissez un code PIN de 4 à 12 chiffres. Aucun montant n’a été débité.',
   offline: 'Vous êtes hors ligne. Rien n’a été envoyé. Réessayez une fois connecté.',
-  sending: 'Envoi de votre paiement. Veuillez patienter sans fermer cette page.',
+  sending: 'Envoi de votre paiement en cours. Veuillez patienter sans fermer cette page.',
   pay: 'Payer {total}',
 
   cardTitle: 'Payer par carte',
@@ -82,15 +82,15 @@ export const fr: Messages = {
   cardUnavailable:
     'Le formulaire de carte n’est pas disponible pour le moment. Réessayez dans une minute.',
 
-  agentTitle: 'Payer chez un agent',
-  agentText: 'Allez chez un agent avec {total} en espèces et montrez ce code.',
-  agentCardText: 'Allez chez un agent avec votre carte et montrez ce code.',
+  agentTitle: 'Payer auprès d’un agent',
+  agentText: 'Rendez-vous chez un agent avec {total} en espèces et présentez ce code.',
+  agentCardText: 'Rendez-vous chez un agent avec votre carte et présentez ce code.',
   barcodeLabel: 'Code-barres du code de paiement',
   print: 'Imprimer cette page',
 
   paidOn: 'Payé le',
   refundedOn: 'Remboursé le',
-  paidWith: 'Payé par',
+  paidWith: 'Moyen de paiement',
   payer: 'Payeur',
   reference: 'Référence',
   receiptNumber: 'Reçu',
@@ -99,36 +99,36 @@ export const fr: Messages = {
   receiptTitle: 'Reçu',
   receiptText:
     'Voici le paiement tel qu’il figure à présent dans nos registres. Comparez-le au reçu qui vous a été remis.',
-  refundedAmount: 'Remboursé',
+  refundedAmount: 'Montant remboursé',
   refundDue: 'Reste à rembourser',
   openReceipt: 'Reçu',
   downloadReceipt: 'Télécharger le reçu (PDF)',
   receiptNotFoundTitle: 'Reçu introuvable',
 
   refresh: 'Actualiser cette page',
-  changed: 'Ce paiement a changé.',
+  changed: 'L’état de ce paiement a changé.',
   showChange: 'Voir ce qui a changé',
   backToShop: 'Retour à la boutique',
   openPage: 'Ouvrir la page de paiement',
-  help: 'Des questions ?',
-  contact: 'Nous joindre',
+  help: 'Une question ?',
+  contact: 'Coordonnées',
 
   cancel: 'Annuler le paiement',
   cancelTitle: 'Annuler ce paiement ?',
-  cancelText: 'Rien n’est prélevé. Vous ne pourrez plus payer avec ce lien.',
+  cancelText: 'Aucun montant ne sera débité. Vous ne pourrez plus payer avec ce lien.',
   cancelYes: 'Oui, annuler le paiement',
   cancelNo: 'Non, revenir',
 
   notFoundTitle: 'Nous ne trouvons pas ce paiement',
   notFoundText:
-    'Vérifiez que le lien a été copié en entier, ou demandez-en un nouveau à qui vous l’a envoyé.',
+    'Vérifiez que le lien a été copié en entier, ou demandez-en un nouveau à la personne qui vous l’a envoyé.',
   unavailableTitle: 'Veuillez réessayer',
   unavailableText: 'La page n’est pas disponible pour le moment.',
   notConfirmedTitle: 'Nous n’avons pas pu confirmer votre paiement',
   notConfirmedText:
     'Il peut encore aboutir. Ouvrez la page de paiement pour voir où il en est avant de payer à nouveau.',
   foreignFormTitle: 'Veuillez rouvrir le lien',
-  foreignFormText: 'Cette page est restée ouverte trop longtemps. Rien n’a été payé.',
+  foreignFormText: 'Cette page est restée ouverte trop longtemps. Aucun paiement n’a été effectué.',
   tooManyTitle: 'Trop de requêtes',
   tooManyText: 'Veuillez patienter un instant, puis réessayer.',
 }
