@@ -158,6 +158,9 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     ] as const) {
       const link = tab.page.getByRole('link', { name: text, exact: true })
       expect(await link.getAttribute('href')).toBe(href)
+      await tab.page.emulateMedia({ media: 'print' })
+      expect(await link.isVisible()).toBe(true)
+      await tab.page.emulateMedia({ media: 'screen' })
     }
     Object.assign(pages.seen, { brand: noBrand, logo: undefined })
   })

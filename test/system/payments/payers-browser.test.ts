@@ -31,6 +31,8 @@ describe.skipIf(chromium.missing !== undefined)(`a payer${passedOver(chromium)}`
     )
     const [firstUrl = '', secondUrl = ''] = urls
     const other = await visit(browser)
+    // What changes is heard by the stream alone.
+    await other.page.route(/\/state$/, (route) => route.fulfill({ status: 204 }))
     await other.page.goto(secondUrl)
     const byHand = await visit(browser, { javaScriptEnabled: false })
     await byHand.page.goto(firstUrl)
