@@ -35,9 +35,22 @@ export type Fault =
   | 'malformed'
   /** Accepted, and then FAILED with NOT_ENOUGH_FUNDS. */
   | 'fails without funds'
+  /** Accepted, and then SUCCESSFUL with another amount. */
+  | 'other amount'
+  /** Accepted, and then SUCCESSFUL in another currency. */
+  | 'other currency'
+  /** Accepted, and then SUCCESSFUL for another external id. */
+  | 'other id'
 
 type Order = Record<string, unknown> & { externalId: string; amount: string; currency: string }
-type Stored = { order: Order; callbackUrl: string; status: string; reason?: string; unseen: number }
+type Stored = {
+  order: Order
+  callbackUrl: string
+  status: string
+  reason?: string
+  unseen: number
+  shown: object
+}
 
 const file = new URL('../../connectors/momo/openapi.yaml', import.meta.url)
 const document = parse(readFileSync(file, 'utf8'), { merge: true }) as OpenApi
@@ -63,6 +76,13 @@ const outcomes: Record<string, Record<string, string>> = {
     '46733123456': 'PAYER_LIMIT_REACHED',
     '46733123457': 'PAYEE_NOT_FOUND',
   },
+}
+
+/** What an enquiry shows in place of what was asked for. */
+const shownBy: Partial<Record<Fault, object>> = {
+  'other amount': { amount: '0.06' },
+  'other currency': { currency: 'UGX' },
+  'other id': { externalId: '00000000-0000-4000-8000-000000000000' },
 }
 
 /** Starts MTN. */
@@ -123,7 +143,8 @@ export async function startMomo() {
     if (stored.has(reference)) return error(409, 'RESOURCE_ALREADY_EXIST')
     if (order.currency !== 'EUR') return error(500, 'INVALID_CURRENCY')
     const unseen = fault === 'accepted unseen' ? 2 : 0
-    const one: Stored = { order, callbackUrl, status: 'PENDING', unseen }
+    const shown = (fault && shownBy[fault]) ?? {}
+    const one: Stored = { order, callbackUrl, status: 'PENDING', unseen, shown }
     if (fault === 'fails without funds') one.reason = 'NOT_ENOUGH_FUNDS'
     stored.set(reference, one)
     if (fault !== 'undecided') setTimeout(() => settle(one), 20)
@@ -133,9 +154,9 @@ export async function startMomo() {
   function look(reference: string): Answer {
     const one = stored.get(reference)
     if (one === undefined || one.unseen-- > 0) return error(404, 'RESOURCE_NOT_FOUND')
-    const { order, status, reason } = one
+    const { order, status, reason, shown } = one
     const code = reason === undefined ? {} : { reason: { code: reason, message: 'of a test' } }
-    return { status: 200, body: { ...order, status, ...code } }
+    return { status: 200, body: { ...order, ...shown, status, ...code } }
   }
 
   function answer(request: IncomingMessage, path: string, text: string): Answer | 'cut' {

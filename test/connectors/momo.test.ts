@@ -221,6 +221,30 @@ it('a request that MTN has accepted without an answer has not failed, though MTN
     }
   }))
 
+it('other money than was asked for is neither paid nor completed: the work is dead, which raises an alert', () =>
+  withWorld(async (world) => {
+    const faults: Fault[] = ['other amount', 'other currency', 'other id']
+    const attempts = await Promise.all(faults.map((fault) => pay(world, payer, fault)))
+    const payoutId = newReference(world)
+    momo.plan(payoutId, 'other amount')
+    const amount = { currency: 'EUR', minorUnits: 5n }
+    await world.payouts.createPayout({ payoutId, amount, mobileNumber: payer.mobile_number })
+    const dead = async (kind: string) => {
+      const page = await (await fetch(`${connector.adminUrl}/metrics`)).text()
+      const pattern = new RegExp(`^payweave_connector_work_dead{.*kind="${kind}".*} (.+)$`, 'm')
+      return Number(pattern.exec(page)?.[1])
+    }
+    await eventually(async () => {
+      expect([await dead('momo.collect'), await dead('momo.transfer')]).toEqual([3, 1])
+    })
+    for (const { chargeId, attemptId } of attempts) {
+      expect(world.reports.of(chargeId)).toEqual([])
+      const { outcome } = await world.charges.getAttempt({ attemptId })
+      expect(outcome).toBe(AttemptOutcome.PROCESSING)
+    }
+    expect(world.reports.of(payoutId)).toEqual([])
+  }))
+
 it('a worker whose lease another has taken sends nothing to MTN', async () => {
   const folder = join(import.meta.dirname, '../../connectors/momo/migrations')
   const database = await createTestDatabase('connector', connectorMigrations(folder))

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { refusalReasons } from '#core/payment/words.ts'
 import { createTokenCache } from '../ports/token.ts'
+import { differenceOf, type Moved } from './moved.ts'
 import { isPermanent, permanentCodes, refusalOf, refusals } from './reasons.ts'
 import { isLost, nextStep, type Product, pauseMs, type RequestProgress } from './request.ts'
 import { targetProblem } from './target.ts'
@@ -117,4 +118,19 @@ it('a token is fetched once for all who wait, kept until a minute before it expi
   await expect(cache.current()).rejects.toThrow('down')
   isDown = false
   expect(await cache.current()).toBe('token 3')
+})
+
+it('money has moved as it was asked for whatever zeros its amount ends in, and any other amount, currency or id differs', () => {
+  const asked = { currency: 'EUR', amountMinor: 500n, externalId: 'a' }
+  const moved: Moved = { amount: '5', currency: 'EUR', externalId: 'a' }
+  for (const amount of ['5', '5.0', '5.00', '5.0000'])
+    expect(differenceOf(asked, { ...moved, amount })).toBeUndefined()
+  for (const amount of ['5.01', '5.001', '50', '-5', '5,00', '', undefined])
+    expect(differenceOf(asked, { ...moved, amount }), String(amount)).toBe('amount')
+  const yen = { ...asked, currency: 'JPY' }
+  expect(differenceOf(yen, { ...moved, currency: 'JPY', amount: '500.0' })).toBeUndefined()
+  for (const currency of ['USD', undefined])
+    expect(differenceOf(asked, { ...moved, currency })).toBe('currency')
+  for (const externalId of ['b', undefined])
+    expect(differenceOf(asked, { ...moved, externalId })).toBe('externalId')
 })

@@ -1,11 +1,14 @@
 // When a request is sent to MTN, when it is enquired about, and when it has ended. Pure.
 
+import type { Moved } from './moved.ts'
+
 /** What is asked of MTN: money from a payer, or to a receiver. */
 export type Product = 'collection' | 'disbursement'
 
 /** What MTN says of a request. Any status but the two ends counts as pending: an unknown one proves nothing. */
 export type RequestStatus =
-  | { status: 'pending' | 'successful' }
+  | { status: 'pending' }
+  | { status: 'successful'; moved: Moved }
   | { status: 'failed'; code: string }
 
 /** A request to pay or a transfer, as far as it has come. Ages are in milliseconds. */

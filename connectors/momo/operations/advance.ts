@@ -2,7 +2,8 @@
 import type { Database } from '#platform/db/db.ts'
 import type { Work } from '../../kit/domain/work.ts'
 import { holdWork } from '../../kit/store/work-store.ts'
-import { NotYet } from '../../kit/workers/worker.ts'
+import { NotYet, Refused } from '../../kit/workers/worker.ts'
+import { differenceOf } from '../domain/moved.ts'
 import { isLost, nextStep, type Product, pauseMs, type RequestProgress } from '../domain/request.ts'
 import type { Momo, Order } from '../ports/momo.ts'
 import { findRequest, recordAccepted, recordRefused, recordSent } from '../store/request-store.ts'
@@ -17,8 +18,8 @@ export type RequestEnd = { failure: string | undefined }
 const neverArrived = 'SERVICE_UNAVAILABLE'
 
 /**
- * Rejects with NotYet as long as it has not ended, as the port does when MTN does not answer, and when another worker has
- * claimed the work.
+ * Rejects with NotYet as long as it has not ended, as the port does when MTN does not answer, when another worker has
+ * claimed the work, and with Refused when MTN says that other money has moved than was asked for: an operator must look.
  */
 export async function advance(
   { db, momo, work }: { db: Database; momo: Momo; work: Work },
@@ -47,5 +48,9 @@ export async function advance(
   if (found?.status === 'pending' && !stored.isAccepted)
     await recordAccepted(db, subject, reference)
   if (found === undefined || found.status === 'pending') throw new NotYet(pauseMs(progress))
-  return { failure: found.status === 'failed' ? found.code : undefined }
+  if (found.status === 'failed') return { failure: found.code }
+  const difference = differenceOf(wanted, found.moved)
+  if (difference !== undefined)
+    throw new Refused(`MTN says SUCCESSFUL with another ${difference} for ${subject}`)
+  return { failure: undefined }
 }

@@ -163,9 +163,19 @@ function unexpected({ status, body }: Answer): Error {
   return new Error(`MTN answered ${status} ${codeOf(body['code']) ?? 'without a code'}`)
 }
 
+const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
+
 /** MTN's description has the reason as an object with a code; its wallets also send the code alone. */
-function statusOf({ status, reason }: Answer['body']): RequestStatus {
-  if (status === 'SUCCESSFUL') return { status: 'successful' }
+function statusOf({ status, reason, ...answer }: Answer['body']): RequestStatus {
+  if (status === 'SUCCESSFUL') {
+    const { amount, currency, externalId } = answer
+    const moved = {
+      amount: textOf(amount),
+      currency: textOf(currency),
+      externalId: textOf(externalId),
+    }
+    return { status: 'successful', moved }
+  }
   if (status !== 'FAILED') return { status: 'pending' }
   const isObject = typeof reason === 'object' && reason !== null && 'code' in reason
   return {
