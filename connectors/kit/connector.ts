@@ -12,6 +12,7 @@ import { serveRpc } from '#platform/rpc/server/server.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { createMetrics, databaseMetrics } from '#platform/telemetry/metrics.ts'
 import type { Receiver } from './api/report-messages.ts'
+import type { ProviderReport } from './domain/reconcile.ts'
 import type { Work } from './domain/work.ts'
 import {
   type HintOptions,
@@ -62,6 +63,8 @@ export type Connector = {
   hints?: HintOptions
   /** Registers pages for payers, such as a card form, on the port of the webhooks. Bodies come to them as bytes. */
   pages?: (app: FastifyInstance, context: ConnectorContext) => Promise<void>
+  /** What the provider says has moved; absent where it has no report. */
+  report?: ProviderReport
   /** Work of the connector's own, by kind: calls to the provider that must not be lost. */
   workers?: Readonly<Record<string, (work: Work, context: ConnectorContext) => Promise<void>>>
 }

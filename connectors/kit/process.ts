@@ -1,12 +1,14 @@
 // Runs a connector as a process: settings, secrets, identity, migrations, database. No business logic here.
 import { readSettings } from '#platform/config/config.ts'
-import { openDatabase } from '#platform/db/db.ts'
+import { type Database, openDatabase } from '#platform/db/db.ts'
 import { migrate } from '#platform/db/migrate.ts'
 import { runProcess } from '#platform/process/lifecycle.ts'
 import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
 import { createLogger } from '#platform/telemetry/log.ts'
 import { type Connector, connectorMigrations, startConnector } from './connector.ts'
 import { type ConnectorEnvironment, connectorEnvironment } from './environment.ts'
+import { readSettlements } from './ports/settlements.ts'
+import { reconcileCommand } from './reconcile-command.ts'
 import { workCommand } from './work-command.ts'
 
 /** Schema and role of a connector, which has a database of its own or shares one with Payweave. */
@@ -14,7 +16,7 @@ const schema = 'connector'
 const closeWithinMs = 20_000
 
 /**
- * Runs the command `work` (work-command.ts) when the process was started with it. Otherwise runs the connector until it is stopped, under the name in BACKEND_NAME. It reads the settings of the simulator, whose place
+ * Runs the command `work` or `reconcile` when the process was started with it. Otherwise runs the connector until it is stopped, under the name in BACKEND_NAME. It reads the settings of the simulator, whose place
  * it takes (docs/settings.md); webhooks come to SIMULATOR_PUBLIC_PORT. `migrations` is the folder of the connector's own tables, if it has any.
  */
 export function runConnector(
@@ -22,7 +24,9 @@ export function runConnector(
   migrations?: string,
 ): void {
   const [command, ...words] = process.argv.slice(2)
-  if (command === 'work') return void runWorkCommand(words)
+  if (command === 'work') return void runCommand((db, print) => workCommand(db, words, print))
+  if (command === 'reconcile')
+    return void runCommand((db, print) => runReconcile({ make, words, db, print }))
   runProcess('connector', async (_stopping, log) => {
     const settings = readSettings('simulator')
     const { host, databaseUrl, databasePasswordFile: passwordFile } = settings
@@ -58,13 +62,45 @@ export function runConnector(
   })
 }
 
-async function runWorkCommand(words: readonly string[]): Promise<void> {
+type Print = (text: string) => void
+
+/** Runs a command on the database of the connector; its exit code becomes that of the process. */
+async function runCommand(run: (db: Database, print: Print) => Promise<number>): Promise<void> {
   const log = createLogger({ part: 'connector', level: 'error' })
   const { databaseUrl: url, databasePasswordFile: passwordFile } = readSettings('simulator')
-  const db = openDatabase({ url, passwordFile, service: schema, log })
+  const db = openDatabase({ url, passwordFile, service: schema, log, readsWholeTables: true })
   try {
-    process.exitCode = await workCommand(db, words, (text) => process.stdout.write(text))
+    process.exitCode = await run(db, (text) => process.stdout.write(text))
   } finally {
     await db.close()
   }
+}
+
+async function runReconcile({
+  make,
+  words,
+  db,
+  print,
+}: {
+  make: (environment: ConnectorEnvironment) => Connector
+  words: readonly string[]
+  db: Database
+  print: Print
+}): Promise<number> {
+  const settings = readSettings('simulator')
+  const environment = connectorEnvironment(settings, process.env)
+  const { report } = make(environment)
+  const { tls } = processIdentity(
+    settings.backendName,
+    settings,
+    createLogger({ part: 'connector', level: 'error' }),
+  )
+  const source = {
+    url: settings.paymentsUrl,
+    token: environment.variable('PAYWEAVE_TOKEN'),
+    tls,
+    connector: settings.backendName,
+  }
+  const settlements = (from: Date, to: Date) => readSettlements(source, from, to)
+  return await reconcileCommand({ db, report, settlements, print }, words)
 }

@@ -32,6 +32,10 @@ export function stripeConnector(
       read: readEvent,
       handle: handleEvent,
     },
+    report: {
+      source: 'balance transactions of Stripe',
+      read: (from, to) => account.stripe.movements(from, to),
+    },
     pages: (app, context) => cardPages(app, context, account),
     workers: {
       [collectKind]: (work, context) => collect(work, context, account),

@@ -71,7 +71,7 @@ runService(
         router.service(PaymentsService, paymentsService(payments))
         router.service(CheckoutService, checkoutService(checkouts))
         router.service(ChargeReportService, chargeReportService(payments))
-        router.service(SettlementService, settlementService(db))
+        router.service(SettlementService, settlementService(db, settings.backendName))
         router.service(PaymentOperationsService, paymentOperationsService(db))
         router.service(RoutingService, routingService(engine.routes))
         router.service(ApprovalService, refundApprovalService(payments))

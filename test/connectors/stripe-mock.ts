@@ -77,6 +77,8 @@ export async function startStripe() {
   const violations: string[] = []
   const texts: string[] = []
   const events = new Set<Promise<unknown>>()
+  /** What has moved on the account, the oldest first. */
+  const balance: { id: string; type: string; created: number; source: object }[] = []
   let webhookUrl = ''
   const check = createChecks(document, violations, readForm)
 
@@ -92,9 +94,20 @@ export async function startStripe() {
 
   function change(intent: Intent, status: string, changed: object = {}): Intent {
     Object.assign(intent, { status, ...changed })
+    if (status === 'succeeded') moveCharge(intent)
     const type = status === 'requires_payment_method' ? 'payment_failed' : status
     announce(`payment_intent.${type}`, intent)
     return intent
+  }
+
+  function move(type: string, source: object): void {
+    const id = `txn_${randomUUID().replaceAll('-', '')}`
+    const created = Math.floor(Date.now() / 1_000)
+    balance.push({ ...example('balance_transaction'), id, type, created, source })
+  }
+  function moveCharge({ amount, metadata, currency }: Record<string, unknown>): void {
+    const own = { amount, amount_captured: amount, metadata, currency }
+    move('charge', { ...example('charge'), ...own })
   }
 
   function create(body: Record<string, unknown>): Answer {
@@ -155,6 +168,7 @@ export async function startStripe() {
     }
     refunds.set(made.id, made)
     announce('refund.created', made)
+    move('refund', made)
     if (amount === refundAmounts.failed) setTimeout(() => settleRefund(id, 'failed'), 20)
     return { status: 200, body: made }
   }
@@ -163,6 +177,7 @@ export async function startStripe() {
     for (const one of refunds.values()) {
       if (one.metadata['payweave_refund'] !== reference) continue
       one.status = status
+      if (status === 'failed') move('refund_failure', one)
       announce(status === 'failed' ? 'refund.failed' : 'refund.updated', one)
     }
   }
@@ -191,8 +206,22 @@ export async function startStripe() {
     return how === 'unanswered' ? 'cut' : answer
   }
 
+  function readBalance(query: URLSearchParams): Answer {
+    const [from, to] = ['gte', 'lt'].map((bound) => Number(query.get(`created[${bound}]`)))
+    const all = balance.filter(({ created }) => created >= (from ?? 0) && created < (to ?? 0))
+    const newest = all.toReversed()
+    const start = newest.findIndex(({ id }) => id === query.get('starting_after')) + 1
+    const data = newest.slice(start, start + Number(query.get('limit')))
+    const has_more = start + data.length < newest.length
+    return {
+      status: 200,
+      body: { object: 'list', url: '/v1/balance_transactions', has_more, data },
+    }
+  }
+
   function read(path: string, query: URLSearchParams): Answer {
     const [, , kind, id] = path.split('/')
+    if (kind === 'balance_transactions') return readBalance(query)
     const found = kind === 'refunds' ? refunds.get(id ?? '') : intents.get(id ?? '')
     if (kind === 'refunds' && id === undefined) {
       const of = query.get('payment_intent')
@@ -250,6 +279,8 @@ export async function startStripe() {
     refundsOf: (reference: string) =>
       [...refunds.values()].filter(({ metadata }) => metadata['payweave_refund'] === reference),
     settleRefund,
+    /** Somebody pays the account past Payweave. */
+    payElsewhere: () => moveCharge({ amount: 100, currency: 'eur', metadata: {} }),
     /** The payer answers their bank, as Stripe.js lets them do with the client secret. */
     authenticate(clientSecret: string, isRight: boolean): void {
       const intent = [...intents.values()].find((one) => one.client_secret === clientSecret)

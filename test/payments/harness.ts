@@ -164,7 +164,7 @@ export async function startHarness(
       router.service(PaymentsService, paymentsService(engine.payments))
       router.service(CheckoutService, checkoutService(engine.checkouts))
       router.service(ChargeReportService, chargeReportService(engine.payments))
-      router.service(SettlementService, settlementService(db))
+      router.service(SettlementService, settlementService(db, 'simulator'))
       router.service(PaymentOperationsService, paymentOperationsService(db))
       router.service(RoutingService, routingService(engine.routes))
       router.service(ApprovalService, refundApprovalService(engine.payments))

@@ -218,6 +218,45 @@ describe('the list of settlements', () => {
     expect(settlements).toEqual(inOrder)
   })
 
+  it('the list of settlements of a time and a connector has all of them by page, none of others, and no fees', async () => {
+    await payTimes(3)
+    harness.settle()
+    const { settlements } = await harness.list.listSettlements({})
+    const timesOf = settlements.map(({ createTime }) => createTime)
+    const [createdFrom, last] = [timesOf[0], timesOf.at(-1)]
+    if (createdFrom === undefined || last === undefined) throw new Error('nothing was made')
+    const createdTo = { ...last, seconds: last.seconds + 1n }
+    const window = { createdFrom, createdTo, pageSize: 2 }
+    const all = async (more: { connector?: string } = {}) => {
+      const found: typeof settlements = []
+      for (let pageToken = '', isLast = false; !isLast; ) {
+        const page = await harness.list.listSettlements({ ...window, ...more, pageToken })
+        found.push(...page.settlements)
+        pageToken = page.nextPageToken
+        isLast = page.caughtUp
+      }
+      return found
+    }
+    const byId = (rows: typeof settlements) =>
+      rows.toSorted((one, other) => (one.settlementId < other.settlementId ? -1 : 1))
+    expect(byId(await all())).toEqual(settlements)
+    const moved = settlements.filter(({ kind }) =>
+      [SettlementKind.PAYER_RECEIPT, SettlementKind.PAYOUT].includes(kind),
+    )
+    expect(moved.length).toBeGreaterThan(0)
+    expect(moved.length).toBeLessThan(settlements.length)
+    expect(byId(await all({ connector: 'simulator' }))).toEqual(moved)
+    expect(await all({ connector: 'connector-other' })).toEqual([])
+    const later = {
+      ...window,
+      createdFrom: createdTo,
+      createdTo: { ...last, seconds: last.seconds + 2n },
+    }
+    expect((await harness.list.listSettlements(later)).settlements).toEqual([])
+    for (const half of [{ createdFrom }, { createdTo }, { connector: 'simulator' }])
+      await expect(harness.list.listSettlements(half)).rejects.toThrow('must be set with')
+  })
+
   it('the list of settlements refuses a page that is too large and a token that is none', async () => {
     const { listSettlements } = harness.list
     await expect(listSettlements({ pageSize: 1_001 })).rejects.toThrow('page_size')

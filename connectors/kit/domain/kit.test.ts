@@ -3,7 +3,7 @@ import { assert, property, string, uniqueArray, uuid } from 'fast-check'
 import { expect, it } from 'vitest'
 import { createLogSampler } from '../log-sampler.ts'
 import { delayAfter, isPermanent, maxDelayOf } from './backoff.ts'
-import { type Movement, reconcile } from './reconcile.ts'
+import { type Movement, reconcile, type Settled, settledMovements } from './reconcile.ts'
 import { isSigned, signatureOf } from './signature.ts'
 
 const body = Buffer.from('{"event":"debit.ended"}')
@@ -73,6 +73,7 @@ const movement = (reference: string, amountMinor = 100n, currency = 'USD'): Move
   reference,
   currency,
   amountMinor,
+  time: new Date('2026-11-25T12:00:00Z'),
 })
 
 it('equal reports have no difference, in any order', () => {
@@ -95,5 +96,37 @@ it('what one side lacks, repeats or has with another amount or currency is named
     'c amount_differs',
     'd not_reported',
     'e amount_differs',
+  ])
+})
+
+it('settlements say what a provider moved: receipts, refunds and payouts that were not returned, and nothing of our own accounts', () => {
+  const settled = (kind: string, ids: Partial<Settled>): Settled => ({
+    settlementId: 's',
+    attemptId: '',
+    payeeId: '',
+    reversesId: '',
+    kind,
+    ...ids,
+    ...movement(''),
+  })
+  const rows = [
+    settled('PAYER_RECEIPT', { attemptId: 'paid' }),
+    settled('LATE_RECEIPT', { attemptId: 'late' }),
+    settled('DUPLICATE_RECEIPT', { attemptId: 'twice' }),
+    settled('FEE', {}),
+    settled('REFUND', { settlementId: 'refund', reversesId: 'receipt' }),
+    settled('REFUND', { settlementId: 'returned', reversesId: 'receipt' }),
+    settled('REFUND_RETURNED', { reversesId: 'returned' }),
+    settled('PAYOUT', { payeeId: 'payee' }),
+    settled('PAYOUT', { payeeId: 'refused' }),
+    settled('PAYOUT_RETURNED', { payeeId: 'refused' }),
+    settled('PAYOUT_RECOVERY', { payeeId: 'payee' }),
+  ]
+  expect(settledMovements(rows).map(({ reference }) => reference)).toEqual([
+    'paid',
+    'late',
+    'twice',
+    'refund',
+    'payee',
   ])
 })

@@ -7,6 +7,65 @@ export type Movement = {
   /** ISO 4217 code. */
   currency: string
   amountMinor: bigint
+  /** When that side wrote it. */
+  time: Date
+}
+
+/** What a provider says has moved in the time from `from` to before `to`. */
+export type ProviderReport = {
+  /** What is read, for the head of the report. */
+  source: string
+  read(from: Date, to: Date): Promise<ProviderMovements>
+}
+
+/** Movements of Payweave, and how many others the account has. */
+export type ProviderMovements = { movements: Movement[]; foreign: number }
+
+/** A settlement of Payweave, as far as it says what a provider moved. */
+export type Settled = {
+  settlementId: string
+  /** As Payweave's proto names it, without its prefix. */
+  kind: string
+  attemptId: string
+  payeeId: string
+  reversesId: string
+  currency: string
+  amountMinor: bigint
+  time: Date
+}
+
+const receipts: ReadonlySet<string> = new Set([
+  'PAYER_RECEIPT',
+  'LATE_RECEIPT',
+  'DUPLICATE_RECEIPT',
+])
+
+/**
+ * What settlements say that a provider moved. A refund or payout that was returned has moved nothing. Fees and recoveries are
+ * between Payweave's own accounts.
+ */
+export function settledMovements(settlements: readonly Settled[]): Movement[] {
+  const returned = new Set(
+    settlements.flatMap(({ kind, reversesId, payeeId }) => {
+      if (kind === 'REFUND_RETURNED') return [reversesId]
+      return kind === 'PAYOUT_RETURNED' ? [payeeId] : []
+    }),
+  )
+  return settlements.flatMap(({ kind, settlementId, attemptId, payeeId, ...money }) => {
+    const reference = referenceOf(kind, { settlementId, attemptId, payeeId })
+    if (reference === undefined || returned.has(reference)) return []
+    const { currency, amountMinor, time } = money
+    return [{ reference, currency, amountMinor, time }]
+  })
+}
+
+function referenceOf(
+  kind: string,
+  { settlementId, attemptId, payeeId }: Pick<Settled, 'settlementId' | 'attemptId' | 'payeeId'>,
+): string | undefined {
+  if (receipts.has(kind)) return attemptId
+  if (kind === 'REFUND') return settlementId
+  return kind === 'PAYOUT' ? payeeId : undefined
 }
 
 /** A movement on which the two sides differ. */
@@ -17,7 +76,14 @@ export type Difference =
   | { kind: 'not_reported'; reference: string; settlement: Movement }
   | { kind: 'amount_differs'; reference: string; provider: Movement; settlement: Movement }
   /** One side has it more than once. */
-  | { kind: 'repeated'; reference: string; side: 'provider' | 'settlement'; times: number }
+  | {
+      kind: 'repeated'
+      reference: string
+      side: 'provider' | 'settlement'
+      times: number
+      provider?: Movement
+      settlement?: Movement
+    }
 
 /**
  * Every difference, ordered by reference. Movements near midnight may stand in the next report: pass the provider's reports
@@ -43,7 +109,9 @@ function repeats(
   movements: Movement[] | undefined,
 ): Difference[] {
   const times = movements?.length ?? 0
-  return times > 1 ? [{ kind: 'repeated', reference, side, times }] : []
+  const first = movements?.[0]
+  if (first === undefined || times < 2) return []
+  return [{ kind: 'repeated', reference, side, times, [side]: first }]
 }
 
 function difference(
@@ -58,4 +126,13 @@ function difference(
   const isSame =
     provider.currency === settlement.currency && provider.amountMinor === settlement.amountMinor
   return isSame ? [] : [{ kind: 'amount_differs', reference, provider, settlement }]
+}
+
+/** Whether one side wrote the movement in the time from `from` to before `to`. */
+export function isWithin(one: Difference, from: Date, to: Date): boolean {
+  const sides = [
+    'provider' in one ? one.provider : undefined,
+    'settlement' in one ? one.settlement : undefined,
+  ]
+  return sides.some((side) => side !== undefined && side.time >= from && side.time < to)
 }

@@ -89,7 +89,7 @@ export function findAttempt(db: Queryable, attemptId: string): Promise<Attempt |
 const endAttemptStatement = sql(
   'end_attempt',
   `with ended as (
-     update attempt set outcome = $2, refusal = $3
+     update attempt set outcome = $2, refusal = $3, ended_at = clock_now()
      where attempt_id = $1 and outcome = 'processing' returning charge_id
    ), paid as (
      update charge c set state = 'paid' from ended e where c.charge_id = e.charge_id and $2 = 'paid'
@@ -136,7 +136,7 @@ export function findCredit(
 
 const endCreditStatement = sql(
   'end_credit',
-  `update credit set state = $2 where reference = $1 and state = 'pending' returning kind`,
+  `update credit set state = $2, ended_at = clock_now() where reference = $1 and state = 'pending' returning kind`,
 )
 /** Ends a pending credit and returns its kind; undefined when it had ended. Locks the row. */
 export async function updateCredit(

@@ -24,6 +24,13 @@ export function stripeAmount(amountMinor: bigint, currency: string): number | un
   return Number(scaled)
 }
 
+/** The minor units of an amount in Stripe's units; undefined for an unknown currency, or a part of a minor unit. */
+export function minorAmount(amount: number, currency: string): bigint | undefined {
+  const digits = currencyDigits(currency)
+  if (digits === undefined) return undefined
+  return scale(BigInt(amount), digits - decimalsOf(currency, digits))
+}
+
 function decimalsOf(currency: string, digits: number): number {
   if (zeroDecimal.has(currency)) return 0
   return hundredths.has(currency) ? 2 : digits

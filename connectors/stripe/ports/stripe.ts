@@ -1,7 +1,9 @@
 // Calls Stripe by its official library. Every answer is mapped to what it proves; without a usable answer a call rejects.
 import { Stripe } from 'stripe'
+import type { ProviderMovements } from '../../kit/domain/reconcile.ts'
 import type { IntentState } from '../domain/intent.ts'
 import type { RefundState } from '../domain/refund.ts'
+import { readBalance } from './balance.ts'
 
 /** Stripe has refused a request, which changed nothing. */
 export type Rejection = { rejected: string }
@@ -39,6 +41,8 @@ export type StripeCalls = {
   enquireRefund(refundId: string): Promise<RefundState>
   /** Looks for a refund by our reference among those of its PaymentIntent; undefined when Stripe does not list it. */
   findRefund(order: Pick<RefundOrder, 'reference' | 'intentId'>): Promise<RefundState | undefined>
+  /** What has moved on the account in the time from `from` to before `to`. */
+  movements(from: Date, to: Date): Promise<ProviderMovements>
 }
 
 /** No answer, or one that does not say what became of the request. Names status and code only. */
@@ -121,6 +125,16 @@ export function stripeAt(baseUrl: string, secretKey: string): StripeCalls {
       const found = data.find(({ metadata }) => metadata?.[refundMetadata] === reference)
       return found && refundState(found)
     },
+    movements: (from, to) =>
+      known(
+        answered(() =>
+          readBalance(
+            stripe,
+            { attempt: metadataOf.attempt, refund: refundMetadata },
+            { from, to },
+          ),
+        ),
+      ),
   }
 }
 

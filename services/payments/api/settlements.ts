@@ -1,9 +1,18 @@
 // Maps payweave.payments.v1.SettlementService to the store and back.
+import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
+import { invalid } from '#core/errors/errors.ts'
 import { pageSizeOf } from '#core/paging.ts'
-import type { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
+import type {
+  ListSettlementsRequest,
+  SettlementService,
+} from '#gen/payweave/payments/v1/settlement_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
-import { listSettlements } from '../store/settlement-store.ts'
+import {
+  listSettlements,
+  listSettlementsOf,
+  type SettlementWindow,
+} from '../store/settlement-store.ts'
 import { settlementMessage } from './settlement-messages.ts'
 
 const usualPageSize = 500
@@ -12,14 +21,23 @@ const firstToken = '00000000-0000-0000-0000-000000000000'
 
 /**
  * The handler of SettlementService. A page ends before the first settlement so young that an older one may still be
- * committed, so that a reader by token misses none. Rejects as a Queryable does.
+ * committed, so that a reader by token misses none. Refuses one time without the other, and a connector without times, with
+ * INVALID_PARAMETER. Rejects as a Queryable does.
  */
-export function settlementService(db: Queryable): ServiceImpl<typeof SettlementService> {
+export function settlementService(
+  db: Queryable,
+  defaultConnector: string,
+): ServiceImpl<typeof SettlementService> {
   return {
-    async listSettlements({ pageSize, pageToken }) {
+    async listSettlements(request) {
+      const { pageSize, pageToken } = request
       const limit = pageSizeOf(pageSize, usualPageSize)
       const afterId = pageToken === '' ? firstToken : pageToken
-      const found = await listSettlements(db, afterId, limit)
+      const window = windowOf(request, defaultConnector)
+      const found =
+        window === undefined
+          ? await listSettlements(db, afterId, limit)
+          : await listSettlementsOf(db, afterId, limit, window)
       // Ids are not in order of commit: a page stops before settlements so young that one with a smaller id may still
       // come.
       const firstYoung = found.findIndex(({ isYoung }) => isYoung)
@@ -33,4 +51,18 @@ export function settlementService(db: Queryable): ServiceImpl<typeof SettlementS
       }
     },
   }
+}
+
+function windowOf(
+  { createdFrom, createdTo, connector }: ListSettlementsRequest,
+  defaultConnector: string,
+): SettlementWindow | undefined {
+  if (createdFrom !== undefined && createdTo !== undefined) {
+    const [from, to] = [timestampDate(createdFrom), timestampDate(createdTo)]
+    return { from, to, connector, defaultConnector }
+  }
+  if (createdFrom !== undefined) throw invalid('created_to', 'must be set with created_from')
+  if (createdTo !== undefined) throw invalid('created_from', 'must be set with created_to')
+  if (connector !== '') throw invalid('created_from', 'must be set with connector')
+  return undefined
 }

@@ -35,16 +35,18 @@ const idOfAMinuteAgo = `rpad(
        lpad(to_hex((extract(epoch from clock_now() - interval '1 minute') * 1000)::bigint), 12, '0'),
        32, '0')::uuid`
 
-const listStatement = sql(
-  'settlement_list',
-  `select s.settlement_id, s.project_id, s.payment_id, s.kind, s.payer_id, s.payee_id, s.attempt_id,
+const columns = `s.settlement_id, s.project_id, s.payment_id, s.kind, s.payer_id, s.payee_id, s.attempt_id,
      s.reverses_id, r.kind as reverses_kind, s.amount_minor, s.currency, s.create_time,
      p.merchant_id, p.transaction_id,
      s.create_time > business_now() - interval '1 minute'
-       or s.settlement_id > (select ${idOfAMinuteAgo}) as is_young
-   from settlement s
+       or s.settlement_id > (select ${idOfAMinuteAgo}) as is_young`
+const joined = `settlement s
    join payment p on p.project_id = s.project_id and p.payment_id = s.payment_id
-   left join settlement r on r.settlement_id = s.reverses_id
+   left join settlement r on r.settlement_id = s.reverses_id`
+
+const listStatement = sql(
+  'settlement_list',
+  `select ${columns} from ${joined}
    where s.settlement_id > $1
    order by s.settlement_id limit $2`,
 )
@@ -56,6 +58,41 @@ export async function listSettlements(
   limit: number,
 ): Promise<SettlementRecord[]> {
   return (await db.rows<Row>(listStatement, [afterId, limit])).map(recordOf)
+}
+
+/** Which settlements: written in a time that begins with `from` and ends before `to`, of one connector or all. */
+export type SettlementWindow = {
+  from: Date
+  to: Date
+  /** Empty: all, with fees and recoveries too. */
+  connector: string
+  /** Has the charges and payouts that name no connector. */
+  defaultConnector: string
+}
+
+const listWindowStatement = sql(
+  'settlement_list_window',
+  `select ${columns} from ${joined}
+   left join payer y on y.payer_id = s.payer_id
+   left join payee e on e.payee_id = s.payee_id
+   where s.create_time >= $3 and s.create_time < $4
+     and (s.create_time, s.settlement_id) >
+       (coalesce((select a.create_time from settlement a where a.settlement_id = $1), '-infinity'), $1)
+     and ($5 = '' or (
+       s.kind in ('payer_receipt', 'late_receipt', 'duplicate_receipt', 'refund', 'refund_returned', 'payout', 'payout_returned')
+       and coalesce(y.connector, e.connector, $6) = $5))
+   order by s.create_time, s.settlement_id limit $2`,
+)
+
+/** Settlements of all projects in a window after one, in the order of their times. Locks nothing. */
+export async function listSettlementsOf(
+  db: Queryable,
+  afterId: string,
+  limit: number,
+  { from, to, connector, defaultConnector }: SettlementWindow,
+): Promise<SettlementRecord[]> {
+  const values = [afterId, limit, from, to, connector, defaultConnector]
+  return (await db.rows<Row>(listWindowStatement, values)).map(recordOf)
 }
 
 function recordOf(row: Row): SettlementRecord {

@@ -143,6 +143,29 @@ export declare type ListSettlementsRequest = Message<"payweave.payments.v1.ListS
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
+
+  /**
+   * Only settlements written at this time or later, by their `create_time`. Set together with `created_to`. A token counts for the
+   * same times only.
+   *
+   * @generated from field: google.protobuf.Timestamp created_from = 3;
+   */
+  createdFrom?: Timestamp | undefined;
+
+  /**
+   * Only settlements written before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp created_to = 4;
+   */
+  createdTo?: Timestamp | undefined;
+
+  /**
+   * Only receipts, refunds and payouts of the connector with this name, which moved their money, and what reverses them; no fees and
+   * recoveries. Needs `created_from`. Empty: all settlements.
+   *
+   * @generated from field: string connector = 5;
+   */
+  connector: string;
 };
 
 /**
@@ -158,7 +181,7 @@ export declare const ListSettlementsRequestSchema: GenMessage<ListSettlementsReq
  */
 export declare type ListSettlementsResponse = Message<"payweave.payments.v1.ListSettlementsResponse"> & {
   /**
-   * Settlements in the order of their ids, which is that of their creation.
+   * Settlements in the order of their ids, which is that of their creation; with `created_from` in the order of their times.
    *
    * @generated from field: repeated payweave.payments.v1.Settlement settlements = 1;
    */
@@ -296,7 +319,8 @@ export declare const SettlementKindSchema: GenEnum<SettlementKind>;
  */
 export declare const SettlementService: GenService<{
   /**
-   * Lists settlements. INVALID_ARGUMENT (INVALID_PARAMETER) for an invalid page size or token.
+   * Lists settlements. INVALID_ARGUMENT (INVALID_PARAMETER) for an invalid page size or token, for one time without the other, and
+   * for a connector without times.
    *
    * @generated from rpc payweave.payments.v1.SettlementService.ListSettlements
    */

@@ -1,0 +1,98 @@
+// Reconciles a day with Payweave's settlements: `node connectors/stripe/main.ts reconcile 2026-11-25`, run where the connector runs.
+import { formatAmount } from '#core/money/money.ts'
+import type { Database } from '#platform/db/db.ts'
+import {
+  type Difference,
+  isWithin,
+  type Movement,
+  type ProviderReport,
+  reconcile,
+  type Settled,
+  settledMovements,
+} from './domain/reconcile.ts'
+import { findOpenCredits, listOwnMovements } from './store/movement-store.ts'
+
+const dayMs = 86_400_000
+/** Movements near midnight can stand in another day on the other side. */
+const marginMs = dayMs
+
+/** How the command is used. */
+export const reconcileUsage = `reconcile 2026-11-25   compares a day (UTC) of the provider with Payweave's settlements; PAYWEAVE_TOKEN is a bearer for ListSettlements
+`
+
+export type ReconcileOptions = {
+  db: Database
+  /** Undefined where the provider has no report: then the records of the connector are compared. */
+  report: ProviderReport | undefined
+  settlements(from: Date, to: Date): Promise<Settled[]>
+  print: (text: string) => void
+  nowMs?: () => number
+}
+
+/**
+ * Runs the command, the words after `reconcile`; returns the exit code: 0 when both sides agree, 1 when they differ, or 2 for a
+ * mistake in the command and for a day that has not ended. Rejects as the sources do.
+ */
+export async function reconcileCommand(
+  { db, report, settlements, print, nowMs = Date.now }: ReconcileOptions,
+  words: readonly string[],
+): Promise<number> {
+  const from = readDay(words)
+  const to = from && new Date(from.getTime() + dayMs)
+  if (from === undefined || to === undefined || to.getTime() > nowMs()) {
+    print(reconcileUsage)
+    return 2
+  }
+  const [first, end] = [new Date(from.getTime() - marginMs), new Date(to.getTime() + marginMs)]
+  const provider = report ?? ownRecords(db)
+  const [moved, settled] = await Promise.all([
+    provider.read(first, end),
+    settlements(first, end).then(settledMovements),
+  ])
+  const found = reconcile(moved.movements, settled).filter((one) => isWithin(one, from, to))
+  const missing = found.filter(({ kind }) => kind === 'not_reported')
+  const open = await findOpenCredits(
+    db,
+    missing.map(({ reference }) => reference),
+  )
+  const isOpen = ({ reference }: Difference) => open.has(reference)
+  const differences = found.filter((one) => one.kind !== 'not_reported' || !isOpen(one))
+  const ofDay = ({ time }: Movement) => time >= from && time < to
+  print(`day          ${from.toISOString().slice(0, 10)} (UTC)\n`)
+  print(`provider     ${moved.movements.filter(ofDay).length} movements, by ${provider.source}\n`)
+  print(`settlements  ${settled.filter(ofDay).length} movements\n`)
+  if (moved.foreign > 0) print(`foreign      ${moved.foreign} of the account, not of Payweave\n`)
+  for (const { reference } of found.filter((one) => !differences.includes(one)))
+    print(`open         ${reference}: sent, and not decided yet\n`)
+  for (const one of differences) print(`${lineOf(one)}\n`)
+  print(`${differences.length} differences\n`)
+  return differences.length === 0 ? 0 : 1
+}
+
+function ownRecords(db: Database): ProviderReport {
+  return {
+    source: 'records of the connector: the provider has no report',
+    read: async (from, to) => ({ movements: await listOwnMovements(db, from, to), foreign: 0 }),
+  }
+}
+
+function readDay(words: readonly string[]): Date | undefined {
+  const [day = ''] = words
+  if (words.length !== 1 || !/^\d{4}-\d{2}-\d{2}$/.test(day)) return undefined
+  const from = new Date(`${day}T00:00:00Z`)
+  return Number.isNaN(from.getTime()) || !from.toISOString().startsWith(day) ? undefined : from
+}
+
+function lineOf(one: Difference): string {
+  const { kind, reference } = one
+  if (kind === 'not_settled')
+    return `${kind}  ${reference}: the provider moved ${textOf(one.provider)}, Payweave settled nothing`
+  if (kind === 'not_reported')
+    return `${kind}  ${reference}: Payweave settled ${textOf(one.settlement)}, the provider moved nothing`
+  if (kind === 'repeated') return `${kind}  ${reference}: ${one.times} times at the ${one.side}`
+  return `${kind}  ${reference}: the provider moved ${textOf(one.provider)}, Payweave settled ${textOf(one.settlement)}`
+}
+
+function textOf({ amountMinor, currency }: Movement): string {
+  return `${formatAmount(amountMinor, currency)} ${currency}`
+}

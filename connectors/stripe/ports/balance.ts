@@ -1,0 +1,59 @@
+// Reads what has moved on the account from its balance transactions: charges, refunds, and refunds that failed.
+import type { Stripe } from 'stripe'
+import type { Movement, ProviderMovements } from '../../kit/domain/reconcile.ts'
+import { minorAmount } from '../domain/amount.ts'
+
+const charges: ReadonlySet<string> = new Set(['charge', 'payment'])
+const refunds: ReadonlySet<string> = new Set(['refund', 'payment_refund'])
+/** The money of a refund is back: it has moved nothing. */
+const failedRefunds: ReadonlySet<string> = new Set(['refund_failure', 'payment_failure_refund'])
+const pageSize = 100
+
+const secondsOf = (time: Date) => Math.floor(time.getTime() / 1_000)
+
+/** The names of our references in metadata. */
+export type MetadataNames = { attempt: string; refund: string }
+
+/**
+ * Movements from `from` to before `to`, in the currency of the payer: the transaction itself may be in that of the account.
+ * Rejects with the library's error.
+ */
+export async function readBalance(
+  stripe: Stripe,
+  names: MetadataNames,
+  { from, to }: { from: Date; to: Date },
+): Promise<ProviderMovements> {
+  const list = stripe.balanceTransactions.list({
+    created: { gte: secondsOf(from), lt: secondsOf(to) },
+    limit: pageSize,
+    expand: ['data.source'],
+  })
+  const movements: Movement[] = []
+  const returned = new Set<string>()
+  let foreign = 0
+  for await (const transaction of list) {
+    const { type } = transaction
+    const isCharge = charges.has(type)
+    if (!isCharge && !refunds.has(type) && !failedRefunds.has(type)) continue
+    const movement = movementOf(transaction, isCharge ? names.attempt : names.refund)
+    if (movement === undefined) foreign += 1
+    else if (failedRefunds.has(type)) returned.add(movement.reference)
+    else movements.push(movement)
+  }
+  return { movements: movements.filter(({ reference }) => !returned.has(reference)), foreign }
+}
+
+function movementOf(
+  { source, created }: Stripe.BalanceTransaction,
+  name: string,
+): Movement | undefined {
+  if (source === null || typeof source === 'string') return undefined
+  if (source.object !== 'charge' && source.object !== 'refund') return undefined
+  const reference = source.metadata?.[name]
+  if (reference === undefined) return undefined
+  const currency = source.currency.toUpperCase()
+  const amount = source.object === 'charge' ? source.amount_captured : source.amount
+  const amountMinor = minorAmount(amount, currency)
+  if (amountMinor === undefined) throw new Error(`Stripe moved a part of a unit of ${currency}`)
+  return { reference, currency, amountMinor, time: new Date(created * 1_000) }
+}
