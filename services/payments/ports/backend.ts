@@ -184,7 +184,7 @@ export type Connectors = {
   names: readonly string[]
   /**
    * The connector of a row. Throws SERVICE_UNAVAILABLE, as a call that was not sent, for one that is not in the settings of
-   * this process: nothing goes elsewhere instead.
+   * this process: only a charge or payout of which no attempt may have reached a connector can then go elsewhere.
    */
   of(name: string | null): Backend
 }
