@@ -158,7 +158,7 @@ it.each([
   })
 })
 
-it.each(['', '?kind=bill', '?kind=charge&id=x', '?kind=bill&id=x'])(
+it.each(['', '?kind=bill', '?kind=charge&id=x', '?kind=loan', '?kind=bill&id=x'])(
   'the log asked with "%s" answers 400',
   async (query) => {
     expect((await fetch(`${harness.publicUrl}/executions${query}`)).status).toBe(400)

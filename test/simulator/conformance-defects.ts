@@ -1,8 +1,9 @@
 // Defects of back ends, each with the check of the conformance kit that must find it.
 import { randomUUID } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
+import { TimestampSchema } from '@bufbuild/protobuf/wkt'
 import { BillState } from '#gen/payweave/backend/v1/billers_pb.js'
-import { RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
+import { AttemptOutcome, RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { TransferState } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { MoneySchema } from '#gen/payweave/types/v1/types_pb.js'
@@ -20,8 +21,11 @@ export type PlantedDefect = {
   isSilence?: boolean
 }
 
-/** A form that every origin may frame is served at `openFormUrl`. */
-export const defectsOf = (openFormUrl: string): readonly PlantedDefect[] => [
+/** A form that every origin may frame is served at `openFormUrl`; executions of the other id are shown as those of the first one too. */
+export const defectsOf = (
+  openFormUrl: string,
+  alsoExecutedAs: (id: string, other: string) => void,
+): readonly PlantedDefect[] => [
   {
     what: 'charges a payer twice',
     foundBy: 'charges/paid',
@@ -130,6 +134,65 @@ export const defectsOf = (openFormUrl: string): readonly PlantedDefect[] => [
     },
   },
   {
+    what: 'pays a payout out twice',
+    foundBy: 'payouts/completed',
+    says: /payout .* was executed 2 times, not 1/,
+    defect: {
+      async createPayout(call, forward) {
+        const payoutId = otherId(call.payoutId)
+        alsoExecutedAs(call.payoutId, payoutId)
+        await forward({ ...call, payoutId })
+        return await forward(call)
+      },
+    },
+  },
+  {
+    what: 'refunds twice',
+    foundBy: 'refunds/completed',
+    says: /refund .* was executed 2 times, not 1/,
+    defect: {
+      async createRefund(call, forward) {
+        const refundId = otherId(call.refundId)
+        alsoExecutedAs(call.refundId, refundId)
+        await forward({ ...call, refundId })
+        return await forward(call)
+      },
+    },
+  },
+  {
+    what: 'takes a refund whose id comes again for another charge',
+    foundBy: 'refunds/other-content',
+    says: /same id with other content: answered ok, not already_exists/,
+    defect: { createRefund: (call, forward) => forward(call).catch(() => ({})) },
+  },
+  {
+    what: 'takes an attempt whose id comes again for another charge',
+    foundBy: 'wallets/other-charge',
+    says: /same id with other content: answered ok, not already_exists/,
+    defect: {
+      payWithWallet: (call, forward) =>
+        forward(call).catch(() => ({ outcome: AttemptOutcome.PAID })),
+    },
+  },
+  {
+    what: 'lets a charge be paid after its time',
+    foundBy: 'charges/expired',
+    says: /was PAID, not REFUSED/,
+    defect: {
+      announceCharges({ charges }, forward) {
+        const seconds = BigInt(Math.floor(Date.now() / 1_000) + 3_600)
+        const expireTime = create(TimestampSchema, { seconds })
+        return forward({ charges: charges.map((charge) => ({ ...charge, expireTime })) })
+      },
+    },
+  },
+  {
+    what: 'charges a card after the charge was withdrawn',
+    foundBy: 'cards/withdrawn',
+    says: /the charge was reported PAID/,
+    defect: { withdrawCharges: () => Promise.resolve({}) },
+  },
+  {
     what: 'loses a refund',
     foundBy: 'refunds/completed',
     says: /no report COMPLETED/,
@@ -203,6 +266,9 @@ export const defectsOf = (openFormUrl: string): readonly PlantedDefect[] => [
     },
   },
 ]
+
+/** Another id, the same each time. */
+const otherId = (id: string) => id.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))
 
 /** The defects in as few rounds as possible: those of a round change different methods and are found by different checks. */
 export function inRounds(defects: readonly PlantedDefect[]): PlantedDefect[][] {

@@ -1,5 +1,6 @@
 // A simulator whose calls and reports pass a proxy, in which a test plants a defect, on their way from and to the conformance kit.
 import { mkdtempSync, rmSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DescService, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
@@ -21,6 +22,7 @@ import { serveRpc } from '#platform/rpc/server/server.ts'
 import { outsideOf } from '../../connectors/simulator/ports/outside.ts'
 import { startSimulator } from '../../connectors/simulator/simulator.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
+import { serveHttp } from '../support/http-server.ts'
 import { freePorts } from '../support/servers.ts'
 
 const host = '127.0.0.1'
@@ -137,17 +139,29 @@ export async function startProxiedSimulator(secrets: string) {
       institution: clientOf(TransferReportService, 'simulator', 'institution', institution),
     }),
   })
+  const aliases = new Map<string, string>()
+  const showExecutions = async (request: IncomingMessage, response: ServerResponse) => {
+    const shown = new URL(request.url ?? '', urlOf(publicPort))
+    const other = aliases.get(shown.searchParams.get('id') ?? '')
+    if (other !== undefined) shown.searchParams.append('id', other)
+    const answer = await fetch(shown)
+    response.writeHead(answer.status).end(await answer.text())
+  }
+  const executions = await serveHttp((request, response) => void showExecutions(request, response))
   return {
     /** Of the simulator itself. */
     url: urlOf(port),
     proxyUrl: urlOf(proxyPort),
-    executionsUrl: `${urlOf(publicPort)}/executions?kind={kind}&id={id}`,
+    executionsUrl: `${executions.baseUrl}/executions?kind={kind}&id={id}`,
+    /** From now on the executions of an id have those of the other one too: the provider has both of one reference. */
+    alsoExecutedAs: (id: string, other: string) => void aliases.set(id, other),
     ports,
     /** From now on the proxy has this defect and no other. */
     plant(planted: Defect) {
       defect = planted
     },
     async stop() {
+      executions.close()
       await simulator.close()
       await Promise.all(servers.map((server) => server.close()))
       await Promise.all(pools.map((pool) => pool.close()))

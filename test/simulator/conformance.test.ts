@@ -93,7 +93,7 @@ it('the simulator keeps every rule that its map can show, and the report says so
 
 it('each planted defect is found, by the check that names its rule', async () => {
   const map = readOutcomeMap(mapFile)
-  const defects = defectsOf(openForm.baseUrl)
+  const defects = defectsOf(openForm.baseUrl, simulator.alsoExecutedAs)
   expect(defects.length).toBeGreaterThanOrEqual(10)
   for (const round of inRounds(defects)) {
     simulator.plant(Object.assign({}, ...round.map(({ defect }) => defect)))

@@ -4,12 +4,12 @@ import { isUuid } from '#core/identity/id.ts'
 import { formatAmount } from '#core/money/money.ts'
 import { formatIso } from '#core/text/time.ts'
 import type { Database } from '#platform/db/db.ts'
-import { type ExecutionKind, listExecutions } from '../store/execution-store.ts'
+import { executionKinds, listExecutions } from '../store/execution-store.ts'
 
 const idsMost = 100
 
 /**
- * Registers `GET /executions?kind=bill|transfer&id=…`, where `id` may be repeated. It answers 400 for a bad kind or id,
+ * Registers `GET /executions?kind=bill|transfer|charge|payout|refund&id=…`, where `id` may be repeated. It answers 400 for a bad kind or id,
  * and amounts in major units.
  */
 export async function executionRoutes(app: FastifyInstance, db: Database): Promise<void> {
@@ -19,11 +19,12 @@ export async function executionRoutes(app: FastifyInstance, db: Database): Promi
 async function showExecutions(db: Database, request: FastifyRequest, reply: FastifyReply) {
   const { kind, id } = request.query as { kind?: string | string[]; id?: string | string[] }
   const ids = id === undefined ? [] : [id].flat()
-  if ((kind !== 'bill' && kind !== 'transfer') || !areIds(ids)) {
+  const known = executionKinds.find((one) => one === kind)
+  if (known === undefined || !areIds(ids)) {
     const message = `name a kind and 1 to ${idsMost} ids: /executions?kind=bill&id=…`
     return reply.code(400).send({ message })
   }
-  const found = await listExecutions(db, kind satisfies ExecutionKind, ids)
+  const found = await listExecutions(db, known, ids)
   return reply.header('cache-control', 'no-store').send({
     executions: found.map(({ kind, subjectId, currency, amountMinor, executedAt }) => ({
       kind,

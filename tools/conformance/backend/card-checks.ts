@@ -1,12 +1,17 @@
 // Checks of the hosted card form: who may frame it, what it does with a card.
 import { randomUUID } from 'node:crypto'
-import { demand } from '../check.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { WithdrawReason } from '#gen/payweave/backend/v1/charges_pb.js'
+import { demand, Unmet } from '../check.ts'
 import {
   announce,
   type BackendCheck,
   backendGroup,
+  demandExecuted,
   demandStatus,
+  newCharge,
   reported,
+  shownAmount,
   type World,
 } from './check.ts'
 
@@ -80,6 +85,28 @@ export const cardChecks: readonly BackendCheck[] = [
         paymentMethod === 'CARD',
         `the method was reported as ${paymentMethod ?? ''}, not CARD`,
       )
+      await demandExecuted(world, 'charge', chargeId, 1, shownAmount(world))
+    },
+  ),
+  card(
+    'withdrawn',
+    'A card that is sent by an open form after the charge was withdrawn is not charged.',
+    ['card.approved'],
+    async (world) => {
+      const { chargeId, submit } = await filledForm(world, 'card.approved')
+      const withdrawals = [{ chargeId, reason: WithdrawReason.CANCELLED }]
+      await world.charges.withdrawCharges({ withdrawals })
+      await demandUncharged(world, chargeId, submit)
+    },
+  ),
+  card(
+    'expired',
+    'A card that is sent by the form of a charge whose time to pay is over is not charged.',
+    ['card.approved'],
+    async (world) => {
+      const { chargeId, submit } = await filledForm(world, 'card.approved', expiresWithinS)
+      await delay((expiresWithinS + 1) * 1_000, undefined, { signal: world.signal })
+      await demandUncharged(world, chargeId, submit)
     },
   ),
   card(
@@ -93,6 +120,24 @@ export const cardChecks: readonly BackendCheck[] = [
     },
   ),
 ]
+
+/** Enough to open a form. */
+const expiresWithinS = 5
+
+/** Submits the form, which may refuse that, and fails when the charge is paid. */
+async function demandUncharged(
+  world: World,
+  chargeId: string,
+  submit: () => Promise<void>,
+): Promise<void> {
+  await submit().catch((error: unknown) => {
+    if (!(error instanceof Unmet)) throw error
+  })
+  await delay(world.map.settle_ms, undefined, { signal: world.signal })
+  const isPaid = world.reports.of(chargeId).some(({ outcome }) => outcome === 'PAID')
+  demand(!isPaid, 'the charge was reported PAID')
+  await demandExecuted(world, 'charge', chargeId, 0, shownAmount(world))
+}
 
 const returnUrlOf = ({ pagesOrigin }: World) => `${pagesOrigin}/pay/conformance`
 
@@ -112,9 +157,15 @@ function fetchFrame(url: string): Promise<Response> {
 }
 
 /** A form that is open, and what fills it with the test card and submits it. */
-async function filledForm(world: World, outcome: 'card.approved' | 'card.declined') {
+async function filledForm(
+  world: World,
+  outcome: 'card.approved' | 'card.declined',
+  payableS?: number,
+) {
   const { fields, ...payer } = world.outcome(outcome)
-  const chargeId = await announce(world, payer)
+  const charge = newCharge(world, payer, payableS)
+  const { chargeId } = charge
+  await world.charges.announceCharges({ charges: [charge] })
   const url = await openFrame(world, chargeId)
   const { formsUrl, map } = world
   if (formsUrl === undefined) return { chargeId, submit: await plainForm(url, fields) }

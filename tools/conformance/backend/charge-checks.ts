@@ -8,6 +8,7 @@ import {
   backendGroup,
   chargeOfItsOwn,
   demandCoherent,
+  demandExecuted,
   demandStatus,
   newCharge,
   newReference,
@@ -15,6 +16,7 @@ import {
   payingWallet,
   reported,
   reportedPayment,
+  shownAmount,
   somePayer,
   type World,
   walletThatPays,
@@ -34,6 +36,7 @@ export const chargeChecks: readonly BackendCheck[] = [
       const id = await announce(world, world.outcome('charge.paid'))
       const { attemptId } = await reported(world, id, 'PAID')
       demand(attemptId !== '', 'the report names no attempt')
+      await demandExecuted(world, 'charge', id, 1, shownAmount(world))
     },
   ),
   charge(
@@ -88,6 +91,17 @@ export const chargeChecks: readonly BackendCheck[] = [
       const payer = walletThatPays(world)
       const late = newCharge(world, payer)
       await withdraw(world, late.chargeId)
+      await world.charges.announceCharges({ charges: [late] })
+      await demandUnpayable(world, late.chargeId, payer.pin)
+    },
+  ),
+  charge(
+    'expired',
+    'A charge whose time to pay is over when it is announced cannot be paid.',
+    [payingWallet],
+    async (world) => {
+      const payer = walletThatPays(world)
+      const late = newCharge(world, payer, -1)
       await world.charges.announceCharges({ charges: [late] })
       await demandUnpayable(world, late.chargeId, payer.pin)
     },
@@ -191,4 +205,5 @@ async function demandUnpayable(world: World, chargeId: string, pin: string): Pro
     outcome === AttemptOutcome.REFUSED,
     `the attempt was ${AttemptOutcome[outcome] ?? outcome}, not REFUSED`,
   )
+  await demandExecuted(world, 'charge', chargeId, 0, shownAmount(world))
 }

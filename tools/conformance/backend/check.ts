@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, ConnectError } from '@connectrpc/connect'
 import { Failure, type RpcStatus, reasons } from '#core/errors/errors.ts'
+import { formatAmount } from '#core/money/money.ts'
 import type { BillerService } from '#gen/payweave/backend/v1/billers_pb.js'
 import { ChargeChannel, type ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
 import type { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
@@ -82,15 +83,20 @@ export function amountOf({ map }: World) {
 
 type Amount = ReturnType<typeof amountOf>
 
+/** The amount as executions show it. */
+export function shownAmount({ map }: World, minorUnits = BigInt(map.amount_minor_units)) {
+  return { amount: formatAmount(minorUnits, map.currency), currency: map.currency }
+}
+
 /** An amount that is one minor unit higher. */
 export const more = (amount: Amount): Amount => ({
   ...amount,
   minorUnits: amount.minorUnits + 1n,
 })
 
-/** A charge of a payer, to announce. */
-export function newCharge(world: World, payer: { mobile_number: string }) {
-  const inAnHour = Math.floor(Date.now() / 1_000) + 3_600
+/** A charge of a payer, to announce, which may be paid for an hour, or for the seconds that are given. */
+export function newCharge(world: World, payer: { mobile_number: string }, payableS = 3_600) {
+  const end = Math.floor(Date.now() / 1_000) + payableS
   return {
     chargeId: newReference(world),
     amount: amountOf(world),
@@ -98,7 +104,7 @@ export function newCharge(world: World, payer: { mobile_number: string }) {
     channel: ChargeChannel.PAYMENT_LINK,
     businessName: 'Conformance',
     cashCode: '',
-    expireTime: { seconds: BigInt(inAnHour), nanos: 0 },
+    expireTime: { seconds: BigInt(end), nanos: 0 },
   }
 }
 
@@ -247,7 +253,7 @@ async function executionsOf(url: string, kind: string, id: string) {
 /** Fails unless the back end executed a reference exactly so often, with this amount; does nothing without its log. */
 export async function demandExecuted(
   { executionsUrl }: World,
-  kind: 'bill' | 'transfer',
+  kind: 'bill' | 'transfer' | 'charge' | 'payout' | 'refund',
   id: string,
   times: number,
   amount: { amount: string; currency: string },

@@ -5,10 +5,12 @@ import {
   type BackendCheck,
   backendGroup,
   demandConflict,
+  demandExecuted,
   demandStatus,
   more,
   newReference,
   reported,
+  shownAmount,
   type World,
 } from './check.ts'
 import { paidCharge } from './wallet-checks.ts'
@@ -19,7 +21,7 @@ const refund = backendGroup('refunds')
 export const payoutChecks: readonly BackendCheck[] = [
   payout(
     'completed',
-    'A payout is reported COMPLETED; repeating the call changes nothing.',
+    'A payout is executed once and reported COMPLETED; repeating the call changes nothing.',
     ['payout.completed'],
     (world) => payOut(world, 'payout.completed', 'COMPLETED'),
   ),
@@ -60,7 +62,7 @@ export const payoutChecks: readonly BackendCheck[] = [
   ),
   refund(
     'completed',
-    'A refund is reported COMPLETED; repeating the call changes nothing.',
+    'A refund is executed once and reported COMPLETED; repeating the call changes nothing.',
     ['refund.completed'],
     (world) => payBack(world, 'refund.completed', 'COMPLETED'),
   ),
@@ -72,7 +74,7 @@ export const payoutChecks: readonly BackendCheck[] = [
   ),
   refund(
     'other-content',
-    'A refund whose id comes again with another amount is refused; the first one is paid back.',
+    'A refund whose id comes again with another amount or charge is refused; the first one is paid back.',
     ['refund.completed'],
     async (world) => {
       const { currency } = world.map
@@ -81,6 +83,8 @@ export const payoutChecks: readonly BackendCheck[] = [
       const call = { refundId: newReference(world), chargeId: await paidCharge(world), amount }
       await world.payouts.createRefund(call)
       await demandConflict(world.payouts.createRefund({ ...call, amount: more(amount) }))
+      const chargeId = await paidCharge(world)
+      await demandConflict(world.payouts.createRefund({ ...call, chargeId }))
       await reported(world, call.refundId, 'COMPLETED')
     },
   ),
@@ -89,7 +93,7 @@ export const payoutChecks: readonly BackendCheck[] = [
 async function payOut(
   world: World,
   outcome: 'payout.completed' | 'payout.failed',
-  reportedAs: string,
+  reportedAs: 'COMPLETED' | 'FAILED',
 ): Promise<void> {
   const { mobile_number: mobileNumber } = world.outcome(outcome)
   const call = { payoutId: newReference(world), amount: amountOf(world), mobileNumber }
@@ -97,12 +101,14 @@ async function payOut(
   await reported(world, call.payoutId, reportedAs)
   await world.payouts.createPayout(call)
   await reported(world, call.payoutId, reportedAs)
+  const times = reportedAs === 'COMPLETED' ? 1 : 0
+  await demandExecuted(world, 'payout', call.payoutId, times, shownAmount(world))
 }
 
 async function payBack(
   world: World,
   outcome: 'refund.completed' | 'refund.failed',
-  reportedAs: string,
+  reportedAs: 'COMPLETED' | 'FAILED',
 ): Promise<void> {
   const minorUnits = BigInt(world.outcome(outcome).minor_units)
   const chargeId = await paidCharge(world)
@@ -112,4 +118,6 @@ async function payBack(
   await reported(world, call.refundId, reportedAs)
   await world.payouts.createRefund(call)
   await reported(world, call.refundId, reportedAs)
+  const times = reportedAs === 'COMPLETED' ? 1 : 0
+  await demandExecuted(world, 'refund', call.refundId, times, shownAmount(world, minorUnits))
 }

@@ -1,5 +1,4 @@
 // Checks of transfers and their reversal: outcomes, repeats, enquiries, cancellations.
-import { formatAmount } from '#core/money/money.ts'
 import { TransferState, TransferType } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { demand } from '../check.ts'
 import {
@@ -12,6 +11,7 @@ import {
   more,
   newReference,
   reported,
+  shownAmount,
   type World,
 } from './check.ts'
 
@@ -144,11 +144,6 @@ function newTransfer(
     debitParty: { accountNumber: '1000000001' },
     creditParty: { accountNumber: world.outcome(outcome).account_number },
   }
-}
-
-function shownAmount({ map }: World) {
-  const amount = formatAmount(BigInt(map.amount_minor_units), map.currency)
-  return { amount, currency: map.currency }
 }
 
 async function demandRefused(world: World, order: Order): Promise<void> {

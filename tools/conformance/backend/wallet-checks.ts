@@ -8,9 +8,12 @@ import {
   announce,
   type BackendCheck,
   backendGroup,
+  demandConflict,
+  demandExecuted,
   demandStatus,
   payingWallet,
   reported,
+  shownAmount,
   type World,
   walletThatPays,
   within,
@@ -108,6 +111,21 @@ export const walletChecks: readonly BackendCheck[] = [
         )
       }
       demandIs(await settled(world, call.attemptId), PAID, 'the enquiry')
+      await demandExecuted(world, 'charge', chargeId, 1, shownAmount(world))
+    },
+  ),
+  wallet(
+    'other-charge',
+    'An attempt whose id comes again with another charge is refused, and that charge is not paid.',
+    [payingWallet],
+    async (world) => {
+      const payer = walletThatPays(world)
+      const { attemptId } = await attempt(world, payer)
+      demandIs(await settled(world, attemptId), PAID, 'the first charge')
+      const chargeId = await announce(world, payer)
+      const call = { chargeId, attemptId, pin: payer.pin }
+      await demandConflict(world.charges.payWithWallet(call))
+      await demandExecuted(world, 'charge', chargeId, 0, shownAmount(world))
     },
   ),
   wallet('paid-once', 'A paid charge cannot be paid again.', [payingWallet], async (world) => {
