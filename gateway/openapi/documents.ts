@@ -56,6 +56,7 @@ const publicPaths = [...Object.keys(libraryFiles), ...Object.keys(viewerFiles), 
 /** What is served here, for the table of routes. */
 export const documentPaths: OpenPaths = [
   { pattern: /^\/(openapi|asyncapi)\.json$/, allow: 'GET' },
+  { pattern: /^\/docs\/$/, allow: 'GET' },
   { pattern: new RegExp(`^(${publicPaths.join('|').replaceAll('.', '\\.')})$`), allow: 'GET' },
 ]
 
@@ -124,6 +125,8 @@ export function registerDocuments(
     })
   document('/openapi.json', ({ query }) => askedVersion(query['version']))
   document('/asyncapi.json', () => pushes)
+  // Relative, so that it also leads there behind a prefix.
+  app.get('/docs/', (_, reply) => reply.redirect('../docs', 308))
   for (const [name, content] of Object.entries(viewerFiles)) {
     page(pathOf(name), () => served(typeOf(name), content))
   }

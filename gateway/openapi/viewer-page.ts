@@ -14,7 +14,7 @@ export const viewerPage = `<!doctype html>
 </head>
 <body>
 <noscript>This page needs JavaScript. <a href="reference">The API reference</a> does not.</noscript>
-<div id="viewer"></div>
+<main id="viewer"></main>
 <script src="swagger-ui-bundle.js"></script>
 <script src="swagger-ui-standalone-preset.js"></script>
 <script src="try-it.js"></script>
@@ -31,6 +31,63 @@ export const viewerStyle = `body {
 }
 .swagger-ui .scheme-container {
   box-shadow: none;
+}
+/* The viewer's own colours have too little contrast. */
+.swagger-ui a.nostyle,
+.swagger-ui .info a,
+.swagger-ui .info .link,
+.swagger-ui .url {
+  color: #1a56a0;
+}
+.swagger-ui .info a.link .url {
+  color: #1a56a0;
+}
+.swagger-ui .info .title small {
+  background: #4f5663;
+}
+.swagger-ui .info .title small.version-stamp {
+  background: #466300;
+}
+.swagger-ui .opblock.opblock-get .opblock-summary-method {
+  background: #1a56a0;
+}
+.swagger-ui .opblock.opblock-post .opblock-summary-method {
+  background: #1b6b40;
+}
+.swagger-ui .btn.authorize {
+  border-color: #1b6b40;
+  color: #1b6b40;
+}
+.swagger-ui .btn.authorize svg {
+  fill: #1b6b40;
+}
+.swagger-ui .btn.execute {
+  background-color: #1a56a0;
+  border-color: #1a56a0;
+}
+.swagger-ui .btn.cancel {
+  border-color: #b00020;
+  color: #b00020;
+}
+.swagger-ui .parameter__name.required::after,
+.swagger-ui .parameter__name.required span {
+  color: #b00020;
+}
+.swagger-ui .parameter__in,
+.swagger-ui .parameter__deprecated,
+.swagger-ui .prop-format,
+.swagger-ui .response-control-media-type__accept-message,
+.swagger-ui .tab li button.tablinks,
+.swagger-ui .response-control-media-type__title,
+.swagger-ui .response-control-examples__title {
+  color: #4a4f5a;
+}
+.swagger-ui .response-control-media-type__accept-message {
+  color: #1b6b40;
+}
+/* Numbers in examples, whose colour is an attribute. */
+.swagger-ui .microlight span[style*='211, 99, 99'] {
+  color: #f29a9a !important;
 }
 @media (max-width: 40rem) {
   .swagger-ui .wrapper {
@@ -64,6 +121,32 @@ export function viewerInitializer(versions: readonly string[]): string {
     url: `../openapi.json?version=${version}`,
   }))
   return `'use strict'
+// The keys of a sandbox, from the link that a local start prints.
+const given = new URLSearchParams(location.hash.slice(1))
+const keys = { subscription: given.get('subscriptionKey') ?? '', api: given.get('apiKey') ?? '' }
+const hasKeys = keys.subscription.startsWith('pwk_test_')
+if (given.has('subscriptionKey')) {
+  history.replaceState(null, '', location.pathname + location.search + '#/Payment%20requests/createPaymentRequest')
+}
+// The examples of the document with the key of the merchant, and with an id of their own.
+const withKeys = (response) => {
+  if (!hasKeys || !new URL(response.url).pathname.endsWith('/openapi.json')) return response
+  const id = 'order-' + crypto.randomUUID().slice(0, 8)
+  response.text = response.text
+    .replaceAll('<PROJECTS_DEMO_API_KEY>', keys.api)
+    .replaceAll('"order-1001"', JSON.stringify(id))
+  return response
+}
+// What the viewer leaves out for those who use no mouse or see nothing.
+const complete = () => {
+  for (const list of document.querySelectorAll('#viewer select:not([aria-label])')) {
+    if (list.id === 'servers') list.setAttribute('aria-label', 'Server')
+    else if (list.labels.length === 0) list.setAttribute('aria-label', 'Example or type')
+  }
+  for (const body of document.querySelectorAll('#viewer textarea:not([aria-label])')) body.ariaLabel = 'Body'
+  for (const text of document.querySelectorAll('#viewer pre:not([tabindex])')) text.tabIndex = 0
+}
+new MutationObserver(complete).observe(document.getElementById('viewer'), { childList: true, subtree: true })
 const examples = ${JSON.stringify(madeAnew)}
 const make = {
   'PW-request-date': () => new Date().toISOString().slice(0, 19).replace('T', ' '),
@@ -77,12 +160,13 @@ const withoutExamples = (request) => {
   }
   return request
 }
-SwaggerUIBundle({
+const viewer = SwaggerUIBundle({
   dom_id: '#viewer',
   urls: ${JSON.stringify(urls)},
   presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
   // The viewer's own picture brings a style into the page, which the page does not allow.
-  plugins: [() => ({ components: { Logo: () => 'Payweave API' } })],
+  // A link inside the button of each operation would be one control in another.
+  plugins: [() => ({ components: { Logo: () => 'Payweave API', DeepLink: ({ text }) => text } })],
   layout: 'StandaloneLayout',
   deepLinking: true,
   defaultModelsExpandDepth: -1,
@@ -91,6 +175,8 @@ SwaggerUIBundle({
   // The viewer would send each document to a service on the Internet.
   validatorUrl: 'none',
   requestInterceptor: withoutExamples,
+  responseInterceptor: withKeys,
+  onComplete: () => hasKeys && viewer.preauthorizeApiKey('subscriptionKey', keys.subscription),
 })
 `
 }

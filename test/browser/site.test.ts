@@ -9,7 +9,15 @@ import { expectAccessible, expectNoSidewaysScroll, type Visit, visit } from './v
 const chromium = await findChromium()
 const wide = { width: 1280, height: 800 }
 /** One page of each kind; all have one frame. */
-const kinds = ['docs', 'docs/accept-a-payment', 'docs/errors', 'docs/reference-quotes']
+const kinds = [
+  'docs',
+  'docs/accept-a-payment',
+  'docs/states',
+  'docs/errors',
+  'docs/reference',
+  'docs/reference-quotes',
+  'docs/reference-pushes',
+]
 
 describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromium)}`, () => {
   let browser: Browser
@@ -41,6 +49,18 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     },
     60_000,
   )
+
+  it('in a browser, /docs/try-it is accessible, with an operation open', async () => {
+    const { page, complaints, close } = await visit(browser, { viewport: wide })
+    await page.goto(`${pages.origin}/docs/try-it#/Quotes/createQuote`)
+    const operation = page.locator('#operations-Quotes-createQuote')
+    // The viewer reads a large document first.
+    await operation.getByRole('button', { name: 'Try it out' }).click({ timeout: 60_000 })
+    await operation.getByRole('button', { name: 'Execute' }).waitFor()
+    await expectAccessible(page)
+    expect(complaints()).toEqual([])
+    await close()
+  }, 120_000)
 
   it('in a browser, the search of the documentation leads to a section, by the keyboard alone', async () => {
     const { page } = tab

@@ -163,17 +163,19 @@ describe('/docs', () => {
     expect(await plain.text()).toBe(await small.text())
   })
 
-  it.each([
-    '/docs/',
-    '/docs/index',
-    '/docs/quick-start.html',
-    '/docs/other.js',
-    '/docs/..%2fpackage.json',
-  ])('/docs has nothing at %s', async (path) => {
-    const answer = await get(path)
-    expect(answer.status).toBe(404)
-    expect(await answer.json()).toMatchObject({ errorCode: 'ENDPOINT_NOT_FOUND' })
+  it('/docs/ leads to /docs', async () => {
+    const answer = await get('/docs/')
+    expect([answer.status, answer.url]).toEqual([200, `${edge.url}/docs`])
   })
+
+  it.each(['/docs/index', '/docs/quick-start.html', '/docs/other.js', '/docs/..%2fpackage.json'])(
+    '/docs has nothing at %s',
+    async (path) => {
+      const answer = await get(path)
+      expect(answer.status).toBe(404)
+      expect(await answer.json()).toMatchObject({ errorCode: 'ENDPOINT_NOT_FOUND' })
+    },
+  )
 
   it.each(['/docs', '/docs/quick-start', '/docs/try-it.js'])(
     '/docs takes GET alone at %s',

@@ -69,6 +69,8 @@ export function siteSections(): Section[] {
         file('webhooks-signed', 'docs/webhooks-signed.md', 'Signed callbacks'),
         file('webhooks-signed-examples', 'docs/webhooks-signed-examples.md', 'Verifiers'),
         file('sandbox', 'docs/sandbox.md', 'The sandbox'),
+        file('cli', 'docs/cli.md', 'The command line'),
+        file('changelog', 'CHANGELOG.md', 'Changelog'),
       ],
     },
     {

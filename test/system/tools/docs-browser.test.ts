@@ -1,6 +1,7 @@
 // A reader who tries a request on /docs/try-it with the keys of the sandbox.
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { places } from '../../../deploy/local/start-summary.ts'
 import { findChromium, launchChromium } from '../../browser/chromium.ts'
 import { visit } from '../../browser/visit.ts'
 import { passedOver } from '../../support/system-program.ts'
@@ -8,7 +9,7 @@ import { merchant, sharedMesh } from '../harness.ts'
 
 const chromium = await findChromium()
 const mesh = sharedMesh()
-const { base_url: baseUrl, projects } = mesh.sandbox
+const { projects } = mesh.sandbox
 const timeout = 30_000
 
 describe.skipIf(chromium.missing !== undefined)(`/docs/try-it${passedOver(chromium)}`, () => {
@@ -18,26 +19,18 @@ describe.skipIf(chromium.missing !== undefined)(`/docs/try-it${passedOver(chromi
   })
   afterAll(() => browser?.close())
 
-  it('a payment is created by trying the example on /docs/try-it, with two keys filled in and nothing else', async () => {
+  it('a payment is created by trying the example on /docs/try-it, from the link that a start prints', async () => {
     const { page, complaints, close } = await visit(browser)
-    await page.goto(`${baseUrl}/docs/try-it#/Payment%20requests/createPaymentRequest`)
-    await page.getByRole('button', { name: 'Authorize', exact: true }).click({ timeout })
-    await page.locator('.auth-container input').fill(projects.demo.subscription_key)
-    await page.locator('.auth-btn-wrapper .authorize').click()
-    await page.locator('.auth-btn-wrapper .btn-done').click()
-
+    const [link = ''] = /http\S+try-it\S+/.exec(places(mesh.sandbox, mesh.dataDir, '')) ?? []
+    await page.goto(link)
     const operation = page.locator('#operations-Payment_requests-createPaymentRequest')
     await operation.getByRole('button', { name: 'Try it out' }).click({ timeout })
+    expect(page.url()).not.toContain(projects.demo.api_key)
     const body = operation.locator('textarea.body-param__text')
-    const example = await body.inputValue()
-    expect(example).toContain('<PROJECTS_DEMO_API_KEY>')
-    const id = `tried-${crypto.randomUUID()}`
-    await body.fill(
-      example
-        .replace('<PROJECTS_DEMO_API_KEY>', projects.demo.api_key)
-        // Other tests may have tried it before.
-        .replace('order-1001', id),
-    )
+    const { transaction_request } = JSON.parse(await body.inputValue()) as {
+      transaction_request: { id: string }
+    }
+    const { id } = transaction_request
     const asked = page.waitForRequest((request) => request.method() === 'POST')
     await operation.getByRole('button', { name: 'Execute' }).click()
     const request = await asked
