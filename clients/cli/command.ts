@@ -45,7 +45,9 @@ export interface Command {
 }
 
 /** Options of every command that calls a service. */
-export function optionsFor(part: 'delivery' | 'accounts' | 'billing' | 'payments') {
+export function optionsFor(
+  part: 'delivery' | 'accounts' | 'billing' | 'payments' | 'institution' | 'quotes',
+) {
   return {
     'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
     url: `address of the ${part} service, instead of the one in sandbox.json`,

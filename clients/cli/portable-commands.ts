@@ -12,6 +12,9 @@ import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { listenCommand } from './listen.ts'
 import { eventDeadLettersCommand } from './operations/dead-letters.ts'
+import { projectListCommands } from './operations/project-lists.ts'
+import { staffListCommands } from './operations/staff-lists.ts'
+import { stuckCommands } from './operations/stuck.ts'
 import { paymentCommands } from './payments.ts'
 import { projectCommands } from './projects.ts'
 import { requestsCommand } from './requests/tail.ts'
@@ -39,4 +42,7 @@ export const portableCommands: readonly Command[] = [
   ...billCommands,
   ...approvalCommands,
   ...routeCommands,
+  ...projectListCommands,
+  ...staffListCommands,
+  ...stuckCommands,
 ]

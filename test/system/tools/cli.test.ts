@@ -1,7 +1,11 @@
-// Shows the command line against the running system: projects by name, pushes of a payment. It must not know a route.
+// Shows the command line against the running system: projects by name, and every list of what the console shows. It must not know a route.
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { expect, it } from 'vitest'
+import { projectListCommands } from '../../../clients/cli/operations/project-lists.ts'
+import { staffListCommands } from '../../../clients/cli/operations/staff-lists.ts'
+import { runHere } from '../../support/command-line.ts'
 import { sharedMesh } from '../harness.ts'
 
 const mesh = sharedMesh()
@@ -29,4 +33,69 @@ it.each(['demo', 'other'])('the command line knows project %s by its name', asyn
 it('the command line asks for demo when no project is named', async () => {
   expect((await payweave('deliveries', 'list')).code).toBe(0)
   expect((await payweave('deliveries', 'list', '--project', 'nobody')).code).toBe(2)
+})
+
+/** A list, and the command that shows one of its items by this field. */
+const lists: [list: string, show?: string, field?: string][] = [
+  ['customer list', 'customer show', 'account_id'],
+  ['balance list'],
+  ['balance statement'],
+  ['bill list'],
+  ['transfer list', 'transfer show', 'movement_id'],
+  ['quote list', 'quote show', 'quote_id'],
+  ['api-log list', 'api-log show', 'entry_id'],
+  ['onboarding list', 'onboarding show', 'review_id'],
+  ['balance suspense'],
+  ['refund list'],
+  ['deliveries dead-letters'],
+  ['deliveries receivers'],
+]
+
+it('the command line lists what the console shows, shows one of each, and reads pages until its limit', {
+  timeout: 180_000,
+}, async () => {
+  const run = (...words: string[]) => runHere(mesh.dataDir, ...words)
+  for (const outcome of ['account.available', 'bill.paid', 'transfer.p2p', 'quote.made']) {
+    expect([outcome, (await run('trigger', outcome)).code]).toEqual([outcome, 0])
+  }
+  const walked = new Set<string>(['payments summary', 'claim list'])
+  for (const [list, show, field] of lists) {
+    walked.add(list).add(show ?? list)
+    const plain = await run(...list.split(' '), '--limit', '3')
+    expect([list, plain.code, plain.err]).toEqual([list, 0, ''])
+    expect(plain.out, list).toMatch(/^([A-Z ]+\n|no )/)
+    const { out } = await run(...list.split(' '), '--limit', '3', '--json')
+    const lines = out.split('\n').filter((line) => line !== '')
+    const items = lines.map((line) => JSON.parse(line) as Record<string, string>)
+    const id = items[0]?.[field ?? '']
+    if (show === undefined || field === undefined || id === undefined) continue
+    expect(await run(...show.split(' '), id), show).toMatchObject({
+      code: 0,
+      err: '',
+      out: expect.stringContaining(id),
+    })
+    const shown = await run(...show.split(' '), id, '--json')
+    expect(JSON.parse(shown.out), show).toMatchObject({ [field]: id })
+    const unknown = await run(...show.split(' '), randomUUID())
+    expect([show, unknown.code, unknown.out]).toEqual([show, 1, ''])
+  }
+  const defined = [...projectListCommands, ...staffListCommands].map(({ name }) => name)
+  expect([...walked].toSorted()).toEqual(defined.toSorted())
+  const { merchant_id: merchantId = '' } = JSON.parse(
+    (await run('merchant', 'list', '--project', 'demo', '--limit', '1', '--json')).out,
+  ) as Record<string, string>
+  const summary = await run('payments', 'summary', merchantId)
+  expect(summary).toMatchObject({ code: 0, out: expect.stringContaining('read_time') })
+  const claims = ['claim', 'list', '--kind', 'bill', '--items', randomUUID()]
+  expect((await run(...claims)).out).toBe('nobody works on them\n')
+  expect((await run('claim', 'list')).code).toBe(2)
+  const stuck = await run('stuck', 'list')
+  expect([stuck.code, stuck.err]).toEqual([0, ''])
+  expect(stuck.out).toMatch(/^(KIND |nothing is stuck)/)
+  const retried = await run('stuck', 'retry', 'payout', randomUUID())
+  expect([retried.code, retried.out]).toEqual([1, ''])
+  expect((await run('stuck', 'retry', 'nothing', randomUUID())).code).toBe(2)
+  expect((await run('bill', 'list', '--state', 'soon')).code).toBe(2)
+  expect((await run('customer', 'list', '--by', 'mobile')).code).toBe(2)
+  expect((await run('customer', 'show')).code).toBe(2)
 })

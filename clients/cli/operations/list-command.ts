@@ -1,0 +1,139 @@
+// Makes commands that list or show what a service has: how they connect, page and print. It knows no RPC.
+import { type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf'
+import { formatAmount } from '#core/money/money.ts'
+import { type Money } from '#gen/payweave/types/v1/types_pb.js'
+import { oneOperand } from '../access.ts'
+import { type Command, type CommandContext, optionsFor } from '../command.ts'
+import { type Connection, connect } from '../connection.ts'
+import { jsonLine, printable } from '../output/print.ts'
+import { type ListShape, pagesOf, printList } from '../output/table.ts'
+import { wholeNumber } from '../parser/whole-number.ts'
+
+/** What a command reads with. */
+export type Reader = {
+  connection: Connection
+  /** UUID of the project that is meant. */
+  projectId: string
+  /** Values of the command's options. */
+  options: CommandContext['options']
+}
+
+/** A page to read. */
+export type Page = { pageSize: number; pageToken: string }
+
+type Shared<S extends DescMessage> = {
+  /** As it is typed, two words. */
+  name: string
+  summary: string
+  part: Parameters<typeof optionsFor>[0]
+  /** Whether it is about one project. */
+  isOfProject: boolean
+  /** Its own options. */
+  options?: Record<string, string>
+  schema: S
+}
+
+/** A command that lists. */
+export type ListSpec<S extends DescMessage> = Shared<S> & {
+  headings: readonly string[]
+  cells(item: MessageShape<S>): readonly string[]
+  /** What a person reads when there is nothing. */
+  none: string
+  /** Reads a page. */
+  read(reader: Reader, page: Page): Promise<{ items: MessageShape<S>[]; nextPageToken: string }>
+}
+
+const projectOption = { project: 'UUID, or a name in sandbox.json (demo)' } as const
+
+/** Makes a command that prints a list in columns, or as JSON, up to `--limit`. */
+export function listCommand<S extends DescMessage>(spec: ListSpec<S>): Command {
+  const { name, summary, headings, cells, none, schema } = spec
+  const shape: ListShape<MessageShape<S>> = {
+    headings,
+    cells: (item) => cells(item).map(printable),
+    json: (item) => jsonLine(schema, item),
+    none,
+  }
+  return {
+    name,
+    operands: '',
+    summary,
+    options: { ...optionsOf(spec), limit: 'maximum number (50)' },
+    run: (context) =>
+      withReader(spec, context, async (reader) => {
+        const limit = wholeNumber(context.options['limit'] ?? '50', 'limit', 1_000_000)
+        const pages = pagesOf(limit, (pageSize, pageToken) =>
+          spec.read(reader, { pageSize, pageToken }),
+        )
+        await printList(context, shape, pages)
+      }),
+  }
+}
+
+/** A command that shows one thing, which its only operand names. */
+export type ShowSpec<S extends DescMessage> = Shared<S> & {
+  /** What the operand is, for example `account id`. */
+  operand: string
+  read(reader: Reader, id: string): Promise<MessageShape<S> | undefined>
+}
+
+/** Makes a command that prints one thing: each field on a line, or JSON. */
+export function showCommand<S extends DescMessage>(spec: ShowSpec<S>): Command {
+  const { name, summary, operand, schema } = spec
+  return {
+    name,
+    operands: `<${operand}>`,
+    summary,
+    options: optionsOf(spec),
+    run: (context) => {
+      const id = oneOperand(context, operand)
+      return withReader(spec, context, async (reader) => {
+        const found = await spec.read(reader, id)
+        if (found === undefined) throw new Error('the answer is empty')
+        if (context.json) context.print(jsonLine(schema, found))
+        else for (const line of factLines(schema, found)) context.print(line)
+      })
+    },
+  }
+}
+
+function optionsOf({ part, isOfProject, options }: Shared<DescMessage>): Record<string, string> {
+  return { ...(isOfProject ? projectOption : {}), ...optionsFor(part), ...options }
+}
+
+async function withReader(
+  { part, isOfProject }: Shared<DescMessage>,
+  { options, env }: CommandContext,
+  work: (reader: Reader) => Promise<void>,
+): Promise<void> {
+  const connection = connect(options, env, part)
+  try {
+    const projectId = isOfProject ? await connection.projectId() : ''
+    await work({ connection, projectId, options })
+  } finally {
+    await connection.close()
+  }
+}
+
+/** The fields of a message, one a line, named as in the contract: `amount.currency  USD`. */
+function factLines<S extends DescMessage>(schema: S, message: MessageShape<S>): string[] {
+  const facts = [...factsOf(toJson(schema, message, { useProtoFieldName: true }), '')]
+  const width = Math.max(0, ...facts.map(([name]) => name.length))
+  return facts.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}`)
+}
+
+function* factsOf(value: unknown, name: string): Generator<[string, string]> {
+  if (typeof value !== 'object' || value === null) {
+    yield [name, String(value)]
+    return
+  }
+  for (const [key, below] of Object.entries(value)) {
+    yield* factsOf(below, name === '' ? key : `${name}.${key}`)
+  }
+}
+
+/** Money with its currency: `25.00 USD`; a dash for none. */
+export function money(value: Money | undefined): string {
+  if (value === undefined) return '-'
+  return `${formatAmount(value.minorUnits, value.currency)} ${value.currency}`
+}
