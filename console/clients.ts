@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { type Client, Code, ConnectError } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import { newId } from '#core/identity/id.ts'
+import { isUuid, newId } from '#core/identity/id.ts'
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
@@ -218,17 +218,28 @@ async function note(record: Record, rpc: string, request: object): Promise<void>
   if (context === undefined || acting === undefined) return
   const { item } = request as { item?: object }
   const fields: { [field: string]: unknown } = { ...request, ...item }
-  const target = targetFields.map((name) => fields[name]).find(isText) ?? ''
+  const target = targetOf(targetFields.map((name) => fields[name]).find(isText) ?? '')
   const { person, projectId, sessionId } = acting
   await record({
     activityId: newId(),
     sessionId,
     person: person.id,
     rpc,
-    projectId: projectId ?? (isText(fields['projectId']) ? fields['projectId'] : undefined),
+    projectId: projectId ?? idOf(fields['projectId']),
     target,
     requestId: context.requestId,
   })
+}
+
+const maxTargetLength = 255
+
+/** What a form gave is no longer than any id, and one line. */
+function targetOf(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cs}]/gu, '').slice(0, maxTargetLength)
+}
+
+function idOf(value: unknown): string | undefined {
+  return isText(value) && isUuid(value) ? value : undefined
 }
 
 function isText(value: unknown): value is string {

@@ -1,6 +1,16 @@
 // Parts of a page that a service does not answer for: the page shows the others and names what is missing.
 import { Failure, reasons } from '#core/errors/errors.ts'
 import { currentContext, runWithContext } from '#platform/rpc/context.ts'
+import type { Section } from '../pages/blocks.ts'
+
+/** Says which parts of a page are missing; nothing where none is. */
+export function missingSection(missing: readonly string[]): Section[] {
+  const parts = [...new Set(missing)].toSorted()
+  if (parts.length === 0) return []
+  return [
+    { warning: `This page is not complete, since a service does not answer: ${parts.join(', ')}.` },
+  ]
+}
 
 /** Well below the deadline of a page, so that the calls after this one have time left. */
 const partMs = 4_000

@@ -179,6 +179,12 @@ export function projectLinksOf({ project, projects = [], path }: Shell): Project
   }))
 }
 
+/** What the band above a page says: that no real money is here, in this installation or in the project that is shown. */
+export function bandOf({ environment, project }: Shell): string | undefined {
+  if (environment !== 'production') return environment
+  return project?.environment === 'sandbox' ? 'sandbox' : undefined
+}
+
 /** Roles as people read them: `merchant viewer`. Each once. */
 export function roleWords(memberships: readonly Membership[]): string {
   const words = memberships.map(({ role }) => formatMembership({ role }).replaceAll('_', ' '))

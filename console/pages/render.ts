@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { FastifyReply } from 'fastify'
 import { curlsOf } from '../http/made-calls.ts'
-import { navigationOf, projectLinksOf, roleWords } from '../http/shell.ts'
+import { bandOf, navigationOf, projectLinksOf, roleWords } from '../http/shell.ts'
 import { shownName } from '../sign-in/people.ts'
 import type { Page } from './blocks.ts'
 import { areaOf, rectanglesOf } from './chart/chart.ts'
@@ -63,6 +63,7 @@ export function sendPage(
     assets,
     shell: {
       ...shell,
+      band: bandOf(shell),
       navigation: navigationOf(shell),
       projects: projectLinksOf(shell),
       roles: roleWords(shell.session?.memberships ?? []),

@@ -6,7 +6,7 @@ import type { Clients } from '../clients.ts'
 import type { ProjectWork, Worker } from '../http/work.ts'
 import { type Cell, code, type Field, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
-import { nextPageUrl } from './list.ts'
+import { formId, nextPageUrl } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -40,7 +40,7 @@ export function registerAccess(app: FastifyInstance, { worker, clients }: Option
 /** Grants what is ticked and revokes what is not; what is already so stays as it is. */
 async function storeGrants({ reply, project, form }: ProjectWork, { access }: Clients) {
   const { projectId } = project
-  const institutionId = form.get('institution_id') ?? ''
+  const institutionId = formId(form, 'institution_id')
   const { grants } = await access.listGrants({ projectId })
   const held = endpointsOf(grants, institutionId)
   const wanted = grantableEndpoints.filter((endpoint) => form.get(endpoint) === 'on')

@@ -1,7 +1,6 @@
 // Pushes that were given up, over all projects: what refused them, the same as a CSV file, and a resend of each.
 import type { FastifyInstance } from 'fastify'
-import { invalid } from '#core/errors/errors.ts'
-import { isUuid, randomId } from '#core/identity/id.ts'
+import { randomId } from '#core/identity/id.ts'
 import {
   type Delivery,
   DeliveryKind,
@@ -13,7 +12,7 @@ import { type Cell, chosen, code, count, row, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { timeOf, valueOf, wordOf } from '../pages/words.ts'
 import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
-import { nextPageUrl, sendCsv, withFilters } from './list.ts'
+import { formId, nextPageUrl, sendCsv, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -45,11 +44,9 @@ export function registerDeadLetters(app: FastifyInstance, { worker, clients }: O
     '/dead-letters/resend',
     worker.page(async (work) => {
       const { reply, form, within } = work
-      const projectId = form.get('project_id') ?? ''
-      if (!isUuid(projectId)) throw invalid('project_id', 'must be an id')
-      const deliveryId = form.get('delivery_id') ?? ''
-      const requestId = form.get('request_id') ?? ''
-      const push = { projectId, deliveryId, requestId }
+      const projectId = formId(form, 'project_id')
+      const deliveryId = formId(form, 'delivery_id')
+      const push = { projectId, deliveryId, requestId: formId(form, 'request_id') }
       await decideClaimed(work, clients, 'dead_letter', deliveryId, () =>
         within(projectId, () => clients.deliveries.replayDelivery(push)),
       )

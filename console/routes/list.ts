@@ -2,6 +2,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { FastifyReply } from 'fastify'
 import { Failure, invalid } from '#core/errors/errors.ts'
+import { isUuid } from '#core/identity/id.ts'
 import { isCurrency, parseAmount } from '#core/money/money.ts'
 import type { Work } from '../http/work.ts'
 
@@ -20,6 +21,13 @@ export function nextPageUrl(url: string, nextPageToken: string, name = 'page') {
   const firstUrl = isFirst ? undefined : link()
   searchParams.set(name, nextPageToken)
   return { firstUrl, nextUrl: nextPageToken === '' ? undefined : link() }
+}
+
+/** The UUID of a field of a form. Throws INVALID_PARAMETER for another text, before anything is written or called. */
+export function formId(form: URLSearchParams, name: string): string {
+  const id = form.get(name) ?? ''
+  if (!isUuid(id)) throw invalid(name, 'must be an id')
+  return id
 }
 
 /** The first rows of a list that has no pages, and a note that says so where more follow. */

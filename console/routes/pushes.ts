@@ -13,7 +13,7 @@ import { sendPage, sendSections } from '../pages/render.ts'
 import { attemptSentence } from '../pages/timeline.ts'
 import { timeOf, valueOf, wordOf } from '../pages/words.ts'
 import { orUndefined } from './found.ts'
-import { nextPageUrl, readTime, sendCsv, withFilters } from './list.ts'
+import { formId, nextPageUrl, readTime, sendCsv, withFilters } from './list.ts'
 import { undelivered } from './replay-list.ts'
 import { registerReplays } from './replays.ts'
 import { registerTail } from './tail.ts'
@@ -46,7 +46,7 @@ export function registerPushes(app: FastifyInstance, options: Options): void {
       const { reply, project, form } = work
       const { projectId } = project
       const { deliveryId } = pathId(work, 'deliveryId')
-      const requestId = form.get('request_id') ?? ''
+      const requestId = formId(form, 'request_id')
       await clients.deliveries.replayDelivery({ projectId, deliveryId, requestId })
       return reply.redirect(`/projects/${projectId}/pushes/${deliveryId}?said=resent`, 303)
     }),

@@ -1,7 +1,6 @@
 // Receivers of pushes, of a project or, for the staff, of all: lanes with their limits, backlogs and circuit breakers.
 import type { FastifyInstance } from 'fastify'
-import { invalid } from '#core/errors/errors.ts'
-import { isUuid, randomId } from '#core/identity/id.ts'
+import { randomId } from '#core/identity/id.ts'
 import { DeliveryKind } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { BreakerState, type Endpoint } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import type { Clients } from '../clients.ts'
@@ -10,7 +9,7 @@ import { asFile, type ProjectWork, type Work, type Worker } from '../http/work.t
 import { type Cell, chosen, count, type Form, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { timeOf, valueOf, wordOf } from '../pages/words.ts'
-import { nextPageUrl, sendCsv, withFilters } from './list.ts'
+import { formId, nextPageUrl, sendCsv, withFilters } from './list.ts'
 import { rateOf } from './replays.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -155,11 +154,10 @@ function replayForm({ projectId, kind }: Endpoint): Form {
 
 /** Begins a replay of what was given up, and leads to its page. */
 async function replayLane({ reply, form, within }: Work, { replays }: Clients) {
-  const projectId = form.get('project_id') ?? ''
-  if (!isUuid(projectId)) throw invalid('project_id', 'must be an id')
+  const projectId = formId(form, 'project_id')
   const wanted = {
     projectId,
-    idempotencyKey: form.get('request_id') ?? '',
+    idempotencyKey: formId(form, 'request_id'),
     filter: { kind: valueOf(DeliveryKind, form.get('kind')) ?? DeliveryKind.UNSPECIFIED },
     ratePerS: rateOf(form.get('rate')),
   }

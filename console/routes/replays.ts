@@ -16,7 +16,7 @@ import { type Form, type Section, text } from '../pages/blocks.ts'
 import { renderPart, sendPage } from '../pages/render.ts'
 import { valueOf, wordOf } from '../pages/words.ts'
 import { sendEvents, sse } from './events.ts'
-import { readTime } from './list.ts'
+import { formId, readTime } from './list.ts'
 import { kindOf, type Replays, registerReplayList, stateOf } from './replay-list.ts'
 
 /** Registers `<path>/replays`. */
@@ -34,7 +34,7 @@ export function registerReplays(
       const state = valueOf(DeliveryState, form.get('state')) ?? DeliveryState.UNSPECIFIED
       const { job } = await replays.createReplayJob({
         projectId,
-        idempotencyKey: form.get('request_id') ?? '',
+        idempotencyKey: formId(form, 'request_id'),
         filter: { kind, state, ...(fromTime && { fromTime }), ...(toTime && { toTime }) },
         ratePerS: rateOf(form.get('rate')),
       })

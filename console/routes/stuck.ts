@@ -11,13 +11,14 @@ import {
 import type { HeldQuote } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import type { Money } from '#gen/payweave/types/v1/types_pb.js'
 import type { Clients } from '../clients.ts'
+import { answered, missingSection } from '../http/answered.ts'
 import type { May } from '../http/shell.ts'
 import { asFile, type Work, type Worker } from '../http/work.ts'
 import { amount, code, count, type Form, moneyCell, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf, valueOf, wordOf } from '../pages/words.ts'
 import { quotePath } from './institution/quotes.ts'
-import { chained, firstRows, nextPageUrl, sendCsv } from './list.ts'
+import { chained, firstRows, formId, nextPageUrl, sendCsv } from './list.ts'
 
 /** Rows of each of five sections; those of the first have a form. */
 const pageSize = 10
@@ -39,7 +40,7 @@ export function registerStuck(app: FastifyInstance, { worker, clients }: Options
     '/stuck/calls',
     worker.page(async ({ reply, form }) => {
       await clients.paymentOperations.retryCall({
-        subjectId: form.get('subject_id') ?? '',
+        subjectId: formId(form, 'subject_id'),
         kind: valueOf(CallKind, form.get('kind')) ?? CallKind.UNSPECIFIED,
       })
       return reply.redirect('/stuck?said=retried', 303)
@@ -52,29 +53,44 @@ async function show(work: Work, clients: Clients) {
   const { request, reply, query, may } = work
   const page = (name: string) => ({ pageToken: query.get(name) ?? '', pageSize })
   const sent = { state: WaitingRefundState.SENT, ...page('page') }
-  const [failing, attempts, refunds, transfers, held] = await Promise.all([
-    paymentOperations.listFailingCalls({}),
-    paymentOperations.listProcessingAttempts(page('attempts')),
-    paymentOperations.listWaitingRefunds(sent),
-    institution.listWaitingTransactions(page('transfers')),
-    quotes.listHeldQuotes(page('quotes')),
+  const missing: string[] = []
+  const part = <T, S>(what: string, calls: () => Promise<T>, shown: (found: T) => S) =>
+    answered(missing, what, calls).then((found) => (found === undefined ? [] : [shown(found)]))
+  const paged = (section: Section, nextPageToken: string, name?: string) => ({
+    ...section,
+    ...nextPageUrl(request.url, nextPageToken, name),
+  })
+  const parts = await Promise.all([
+    part(
+      'calls to the back end',
+      () => paymentOperations.listFailingCalls({}),
+      ({ calls }) => callsSection(calls, may),
+    ),
+    part(
+      'payments that are processed',
+      () => paymentOperations.listProcessingAttempts(page('attempts')),
+      (found) => paged(attemptsSection(found.attempts), found.nextPageToken, 'attempts'),
+    ),
+    part(
+      'refunds',
+      () => paymentOperations.listWaitingRefunds(sent),
+      (found) => paged(refundsSection(found.refunds), found.nextPageToken),
+    ),
+    part(
+      'transfers',
+      () => institution.listWaitingTransactions(page('transfers')),
+      (found) => paged(transfersSection(found.transactions), found.nextPageToken, 'transfers'),
+    ),
+    part(
+      'quotes',
+      () => quotes.listHeldQuotes(page('quotes')),
+      (found) => paged(quotesSection(found.quotes), found.nextPageToken, 'quotes'),
+    ),
   ])
   return sendSections(reply, {
     title: 'Stuck',
     said: query.get('said') === 'retried' ? 'The call is made again now.' : undefined,
-    sections: [
-      callsSection(failing.calls, may),
-      {
-        ...attemptsSection(attempts.attempts),
-        ...nextPageUrl(request.url, attempts.nextPageToken, 'attempts'),
-      },
-      { ...refundsSection(refunds.refunds), ...nextPageUrl(request.url, refunds.nextPageToken) },
-      {
-        ...transfersSection(transfers.transactions),
-        ...nextPageUrl(request.url, transfers.nextPageToken, 'transfers'),
-      },
-      { ...quotesSection(held.quotes), ...nextPageUrl(request.url, held.nextPageToken, 'quotes') },
-    ],
+    sections: [...missingSection(missing), ...parts.flat()],
   })
 }
 

@@ -127,6 +127,23 @@ const reasonOf = (work: Promise<unknown>) =>
   )
 
 describe('a bill in review', () => {
+  it('a bill in review is decided by the id that was claimed alone, and the list says whose decision waits', async () => {
+    const transactionId = await inReview()
+    const { id = '' } = (await billOf(transactionId)) ?? {}
+    const { projectId } = harness
+    const wanted = { projectId, transactionId, decision: paid, note: 'their statement' }
+    const ask = (billPaymentId: string) =>
+      finance('ama', () => catalogue.resolveReview({ ...wanted, billPaymentId }))
+    const listed = async () => {
+      const { items } = await as('support', () => catalogue.listReviews({ pageSize: 200 }))
+      return items.find((one) => one.billPaymentId === id)?.approvalId
+    }
+    expect(await reasonOf(ask(randomUUID()))).toBe('BILL_PAYMENT_NOT_FOUND')
+    expect(await listed()).toBe('')
+    const { approval } = await ask(id)
+    expect(await listed()).toBe(approval?.approvalId)
+  })
+
   it.each([
     ['paid', paid, 'succeeded', 'posted', 'paid'],
     ['failed', notReceived, 'failed', 'voided', 'NOT_RECEIVED'],

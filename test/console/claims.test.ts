@@ -67,16 +67,71 @@ describe('a claim', () => {
     const evidence = { note: 'their statement', reason: 'their passport' }
     calls.length = 0
     for (const [path, fields] of [
-      ['/inbox/bills', { decision: 'paid', item_id: randomUUID(), transaction_id: 'bill-1' }],
+      [
+        '/inbox/bills',
+        {
+          decision: 'paid',
+          item_id: randomUUID(),
+          project_id: projectId,
+          transaction_id: 'bill-1',
+        },
+      ],
       ['/inbox/refunds', { refund_id: randomUUID() }],
       [`/inbox/onboardings/${staff.reviewId}/reject`, {}],
-      ['/dead-letters/resend', { project_id: projectId, delivery_id: delivery.deliveryId }],
+      [
+        '/dead-letters/resend',
+        {
+          project_id: projectId,
+          delivery_id: delivery.deliveryId,
+          request_id: randomUUID(),
+        },
+      ],
     ] as const) {
       const answer = await browser.post(path, { ...evidence, ...fields })
       expect([path, answer.status]).toEqual([path, 409])
       expect(answer.text).toContain('other@example.com works on this item')
     }
     expect(new Set(calls.map(({ rpc }) => rpc))).toEqual(new Set(['ClaimItem']))
+  })
+
+  it.each([
+    ['/inbox/bills', { project_id: 'x', item_id: randomUUID(), decision: 'paid' }],
+    ['/inbox/bills', { project_id: randomUUID(), item_id: 'x', decision: 'paid' }],
+    ['/inbox/refunds', { refund_id: 'x'.repeat(60_000) }],
+    ['/inbox/claims', { kind: 'bill', item_id: 'x'.repeat(60_000) }],
+    ['/inbox/releases', { kind: 'bill', item_id: '' }],
+    ['/dead-letters/resend', { project_id: 'x', delivery_id: randomUUID(), request_id: 'x' }],
+    ['/receivers/replays', { project_id: 'x', request_id: randomUUID() }],
+    ['/stuck/calls', { subject_id: 'x', kind: 'payout' }],
+  ])(
+    'a form to %s with a text that is no id is refused before anything is claimed or written down',
+    async (path, fields) => {
+      const { calls } = harness.peers
+      const browser = await harness.signedIn('ama')
+      await browser.get('/now')
+      const count = { name: 'count', text: 'select count(*)::int as rows from activity' }
+      const before = await harness.db.row(count, [])
+      calls.length = 0
+      const answer = await browser.post(path, { note: 'their statement', ...fields })
+      expect(answer.status).toBe(400)
+      expect(calls.filter(({ rpc }) => rpc !== 'ListProjects')).toEqual([])
+      expect(await harness.db.row(count, [])).toEqual(before)
+    },
+  )
+
+  it('a bill whose decision waits for a second person leads to its approval, and offers no other decision', async () => {
+    const { staff } = harness.peers
+    hold(undefined, [BILL])
+    staff.billApprovalId = randomUUID()
+    const browser = await harness.signedIn('ama')
+    const { text } = await browser.get('/inbox?kind=bill')
+    staff.billApprovalId = ''
+    const query = new URLSearchParams({ project: staff.projectId, subject: staff.billId })
+    const path = `/approvals?${query.toString()}`
+    expect(text).toContain('>waits for a second person</a>')
+    expect(text).toContain(`href="${path.replaceAll('&', '&amp;').replaceAll("'", '&#39;')}"`)
+    expect(text).not.toContain('action="/inbox/bills"')
+    expect((await browser.get(path)).status).toBe(200)
   })
 
   it('a claim leads back to the page of its form, and to no other site', async () => {

@@ -42,6 +42,8 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     pictureId: randomUUID(),
     paperId: randomUUID(),
     oddId: randomUUID(),
+    /** Of the request for a decision on the bill that waits for a second person; empty: none does. */
+    billApprovalId: '',
   }
   const details = { reference: texts.id, description: texts.note, method: 'p2p' }
   const ledger: Partial<ServiceImpl<typeof LedgerService>> = {
@@ -101,7 +103,12 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
         productCode: 'HOME',
         amount: usd(9_900n),
       }
-      const item = { payment, projectId: staff.projectId, billPaymentId: randomUUID() }
+      const item = {
+        payment,
+        projectId: staff.projectId,
+        billPaymentId: randomUUID(),
+        approvalId: staff.billApprovalId,
+      }
       return { items: many({ ...item, enquiries: 8, sinceTime: time }, pageSize) }
     },
     resolveReview() {

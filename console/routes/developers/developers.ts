@@ -7,6 +7,7 @@ import type { Clients } from '../../clients.ts'
 import type { ProjectWork, Worker } from '../../http/work.ts'
 import { type Cell, code, type Field, type Form, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
+import { formId } from '../list.ts'
 import { merchantsOf } from '../merchants.ts'
 
 type Options = { worker: Worker; clients: Clients; hasTriggers: boolean }
@@ -24,7 +25,7 @@ export function registerDevelopers(app: FastifyInstance, options: Options): void
     `${path}/subscription-keys`,
     worker.projectPage(async (work) => {
       const { projectId } = work.project
-      const requestId = work.form.get('request_id') ?? ''
+      const requestId = formId(work.form, 'request_id')
       const issued = await clients.access.issueSubscriptionKey({ projectId, requestId })
       return sendKey(work, 'Subscription key', issued.keyId, issued.subscriptionKey)
     }),
@@ -34,8 +35,8 @@ export function registerDevelopers(app: FastifyInstance, options: Options): void
     worker.projectPage(async (work) => {
       const issued = await clients.access.issueApiKey({
         projectId: work.project.projectId,
-        merchantId: work.form.get('merchant_id') ?? '',
-        requestId: work.form.get('request_id') ?? '',
+        merchantId: formId(work.form, 'merchant_id'),
+        requestId: formId(work.form, 'request_id'),
       })
       return sendKey(work, 'API key', issued.keyId, issued.apiKey)
     }),
@@ -56,7 +57,7 @@ type Revoke = (key: { projectId: string; keyId: string }) => Promise<unknown>
 async function revoke({ reply, project, form }: ProjectWork, call: Revoke): Promise<FastifyReply> {
   if (form.get('confirmed') !== 'on') throw invalid('confirmed', 'must be ticked')
   const { projectId } = project
-  await call({ projectId, keyId: form.get('key_id') ?? '' })
+  await call({ projectId, keyId: formId(form, 'key_id') })
   return reply.redirect(`/projects/${projectId}/developers?said=revoked`, 303)
 }
 

@@ -1,6 +1,7 @@
 // What one person requested and a second one must approve: refunds above the limit, and decisions about bills in review.
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
+import { isUuid } from '#core/identity/id.ts'
 import {
   type Approval,
   ApprovalKind,
@@ -30,6 +31,12 @@ type Options = { worker: Worker; clients: Clients }
 const pageSize = 12
 /** So many are counted. */
 const maxCounted = 50
+
+/** The page with the approvals of one bill payment. */
+export function approvalsOf(projectId: string, subjectId: string): string {
+  const query = new URLSearchParams({ project: projectId, subject: subjectId })
+  return `/approvals?${query.toString()}`
+}
 
 type Fact = [name: string, value: Cell]
 
@@ -89,7 +96,11 @@ async function show(work: Work, { refundApprovals, billApprovals }: Clients) {
   const wanted = query.get('state') ?? ''
   if (wanted !== '' && wanted !== 'all') throw invalid('state', 'must be all')
   const state = wanted === 'all' ? ApprovalState.UNSPECIFIED : ApprovalState.WAITING
-  const page = (name: string) => ({ state, pageSize, pageToken: query.get(name) ?? '' })
+  const projectId = query.get('project') ?? ''
+  if (projectId !== '' && !isUuid(projectId)) throw invalid('project', 'must be an id')
+  const subjectId = query.get('subject') ?? ''
+  const filter = { state, projectId, subjectId: projectId === '' ? '' : subjectId, pageSize }
+  const page = (name: string) => ({ ...filter, pageToken: query.get(name) ?? '' })
   const [refunds, bills] = await Promise.all([
     refundApprovals.listApprovals(page('refunds')),
     billApprovals.listApprovals(page('page')),
@@ -105,7 +116,11 @@ async function show(work: Work, { refundApprovals, billApprovals }: Clients) {
       {
         note: 'Somebody has requested these. Another person whose role allows it approves or rejects them within 72 hours.',
         filters: {
-          fields: [{ label: 'State', name: 'state', type: 'select', value: wanted, options }],
+          fields: [
+            { label: 'State', name: 'state', type: 'select', value: wanted, options },
+            { label: 'Project id', name: 'project', value: projectId, maxlength: 36 },
+            { label: 'Payment or bill', name: 'subject', value: subjectId, maxlength: 255 },
+          ],
         },
       },
       {

@@ -9,6 +9,7 @@ import type { Work, Worker } from '../../http/work.ts'
 import { type Cell, type Form, text } from '../../pages/blocks.ts'
 import { valueOf } from '../../pages/words.ts'
 import { type NameOf, recordName } from '../../sign-in/people.ts'
+import { formId } from '../list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -46,7 +47,7 @@ export const saidOfClaims: Record<string, string> = {
 function itemOf(form: URLSearchParams) {
   const kind = valueOf(ItemKind, form.get('kind'))
   if (kind === undefined) throw invalid('kind', 'must be that of an item')
-  return { kind, itemId: form.get('item_id') ?? '' }
+  return { kind, itemId: formId(form, 'item_id') }
 }
 
 function backOf(form: URLSearchParams, said: string): string {
@@ -86,6 +87,9 @@ async function claimNamed<T>({ namesOf }: Pick<Work, 'namesOf'>, change: () => P
 
 /** The cells of an item: who has it, and what the reader can do with it. */
 export type ShowClaim = (kind: Kind, itemId: string, decisions: Form[]) => [who: Cell, does: Cell]
+
+/** The cells of items whose claims could not be read: nobody can decide on them now. */
+export const noClaims: ShowClaim = () => [text(''), text('')]
 
 const whoEnds: Record<Kind, string> = {
   onboarding: 'operators decide',

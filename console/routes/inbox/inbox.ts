@@ -4,17 +4,19 @@ import { invalid } from '#core/errors/errors.ts'
 import type { ProjectBalance } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import type { Clients } from '../../clients.ts'
+import { answered, missingSection } from '../../http/answered.ts'
 import { asFile, type Work, type Worker } from '../../http/work.ts'
 import { amount, code, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { money, timeOf } from '../../pages/words.ts'
 import { rejectedEvents } from '../administration/event-dead-letters.ts'
-import { type CsvPage, firstRows, nextPageUrl, sendCsv, withFilters } from '../list.ts'
+import { type CsvPage, firstRows, formId, nextPageUrl, sendCsv, withFilters } from '../list.ts'
 import { saidOfApprovals, waitingSection } from './approvals.ts'
-import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './claims.ts'
+import { decideClaimed, noClaims, readClaims, type ShowClaim, saidOfClaims } from './claims.ts'
 import {
   type AgedKind,
   agedKinds,
+  asFarAsAnswered,
   byAge,
   type InboxItem,
   kindWords,
@@ -47,17 +49,15 @@ export function registerInbox(app: FastifyInstance, { worker, clients }: Options
     worker.page(async (work) => {
       const { reply, form } = work
       const review = {
-        projectId: form.get('project_id') ?? '',
+        projectId: formId(form, 'project_id'),
         transactionId: form.get('transaction_id') ?? '',
+        // What was claimed: billing decides only on a payment that has both ids.
+        billPaymentId: formId(form, 'item_id'),
         decision: decisionOf(form),
         note: form.get('note')?.trim() ?? '',
       }
-      const { approval } = await decideClaimed(
-        work,
-        clients,
-        'bill',
-        form.get('item_id') ?? '',
-        () => clients.catalogue.resolveReview(review),
+      const { approval } = await decideClaimed(work, clients, 'bill', review.billPaymentId, () =>
+        clients.catalogue.resolveReview(review),
       )
       const next = approval === undefined ? 'again' : 'requested'
       return reply.redirect(`/inbox?said=${next}`, 303)
@@ -67,7 +67,7 @@ export function registerInbox(app: FastifyInstance, { worker, clients }: Options
     '/inbox/refunds',
     worker.page(async (work) => {
       const { reply, form } = work
-      const refundId = form.get('refund_id') ?? ''
+      const refundId = formId(form, 'refund_id')
       const note = form.get('note')?.trim() ?? ''
       await decideClaimed(work, clients, 'refund', refundId, () =>
         clients.paymentOperations.settleRefund({ refundId, note }),
@@ -108,22 +108,32 @@ function kindOf({ query }: Work): AgedKind | undefined {
 async function show(work: Work, clients: Clients) {
   const { request, reply, query } = work
   const kind = kindOf(work)
+  const missing: string[] = []
+  const internal = InternalAccount.SUSPENSE
+  const sources = sourcesOf(work, clients, kind, pageSize)
   const [waiting, events, page, suspense] = await Promise.all([
-    waitingSection(clients),
-    rejectedEvents(clients),
-    pageByAge(sourcesOf(work, clients, kind, pageSize), query.get('page') ?? '', pageSize),
-    clients.balances.listOpenBalances({ internal: InternalAccount.SUSPENSE }),
+    answered(missing, 'what waits for a second person', () => waitingSection(clients)),
+    answered(missing, 'events that were rejected', () => rejectedEvents(clients)),
+    pageByAge(
+      sources.map((one) => asFarAsAnswered(one, missing)),
+      query.get('page') ?? '',
+      pageSize,
+    ),
+    answered(missing, 'money in suspense', () => clients.balances.listOpenBalances({ internal })),
   ])
-  const shown = firstRows(suspense.balances, suspenseRows)
-  const claim = await readClaims(work, clients, [
+  const shown = firstRows(suspense?.balances ?? [], suspenseRows)
+  const items = [
     ...page.items.map((item) => [item.kind, item.id] as const),
     ...shown.rows.map(({ projectId }) => ['suspense', projectId] as const),
-  ])
+  ]
+  const look = () => readClaims(work, clients, items)
+  const claim = (await answered(missing, 'who works on what', look)) ?? noClaims
   return sendSections(reply, {
     title: 'Inbox',
     said: said[query.get('said') ?? ''],
     sections: [
-      ...waiting,
+      ...missingSection(missing),
+      ...(waiting ?? []),
       {
         note: 'The oldest first. Ask the biller or the provider by another way before you request a decision on a bill, which a second person approves, pay the payer of a failed refund yourself, and open the profile of a new customer. Of refused settlements these are the newest 100.',
         filters: {
@@ -149,14 +159,17 @@ async function show(work: Work, clients: Clients) {
         ...nextPageUrl(request.url, page.nextPageToken),
         rpc: 'payweave.billing.v1.CatalogueService/ListReviews',
       },
-      ...events,
-      suspenseSection(shown, claim),
+      ...(events ?? []),
+      ...(suspense === undefined ? [] : [suspenseSection(shown, claim)]),
     ],
   })
 }
 
 function lineOf(item: InboxItem, claim: ShowClaim) {
-  const [who, does] = claim(item.kind, item.id, item.decisions)
+  const [who, does] =
+    item.approvalPath === undefined
+      ? claim(item.kind, item.id, item.decisions)
+      : [text(''), { text: 'waits for a second person', href: item.approvalPath }]
   return [
     { at: item.since },
     text(kindWords[item.kind]),

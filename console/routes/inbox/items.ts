@@ -8,9 +8,11 @@ import type { ReviewItem } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { type Delivery, DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { type WaitingRefund, WaitingRefundState } from '#gen/payweave/payments/v1/operations_pb.js'
 import type { Clients } from '../../clients.ts'
+import { answered } from '../../http/answered.ts'
 import type { Work } from '../../http/work.ts'
 import { type Cell, code, type Field, type Form, row, text } from '../../pages/blocks.ts'
 import { money, wordOf } from '../../pages/words.ts'
+import { approvalsOf } from './approvals.ts'
 
 /** Kinds of items that have an age, in the order of those of one age. */
 export const agedKinds = ['onboarding', 'bill', 'refund', 'settlement', 'dead_letter'] as const
@@ -30,6 +32,8 @@ export type InboxItem = {
   about: string
   amount: string
   decisions: Form[]
+  /** Where a second person decides what somebody has requested; undefined: nothing is requested. */
+  approvalPath?: string | undefined
 }
 
 /** A page of items of one kind, the oldest first. */
@@ -111,6 +115,16 @@ const decisions: Field[] = [
   { label: 'On what evidence', name: 'note', maxlength: 2_000, isRequired: true },
 ]
 
+/** A source that ends early, with its kind among what is missing, while its service does not answer. */
+export function asFarAsAnswered({ kind, read }: Source, missing: string[]): Source {
+  const none = { items: [], nextPageToken: '' }
+  return {
+    kind,
+    read: async (pageToken) =>
+      (await answered(missing, `each ${kindWords[kind]}`, () => read(pageToken))) ?? none,
+  }
+}
+
 function ofBill({ payment, ...item }: ReviewItem): InboxItem {
   const { amount, transactionId = '', billerCode, productCode } = payment ?? {}
   const hidden = {
@@ -130,6 +144,7 @@ function ofBill({ payment, ...item }: ReviewItem): InboxItem {
     about: `${billerCode}/${productCode}, ${item.enquiries} enquiries, ${item.billPaymentId} at the back end`,
     amount: money(amount?.minorUnits ?? 0n, amount?.currency ?? ''),
     decisions: [{ action: '/inbox/bills', button: 'Request', hidden, fields: decisions }],
+    approvalPath: item.approvalId === '' ? undefined : approvalsOf(item.projectId, transactionId),
   }
 }
 

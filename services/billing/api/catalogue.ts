@@ -2,7 +2,7 @@
 
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { invalid, missing } from '#core/errors/errors.ts'
+import { Failure, invalid, missing } from '#core/errors/errors.ts'
 import { pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
 import { ApprovalKind } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import {
@@ -11,6 +11,7 @@ import {
   type Product as WireProduct,
 } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { approvalMessage } from '#platform/approvals/approval-service.ts'
+import { findWaiting } from '#platform/approvals/approval-store.ts'
 import { currentActor } from '#platform/approvals/approvals.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
 import { timestampFromMicros } from '#platform/rpc/timestamps.ts'
@@ -87,6 +88,7 @@ export function catalogueService(
     async resolveReview(request, context) {
       const { projectId, transactionId, note } = request
       const payment = { projectId: projectOf(context, projectId), transactionId }
+      await requireIdOf(billing, payment, request.billPaymentId)
       const decision = decisionOf(request)
       if (decision.kind === 'again') {
         const asked = await resolveReview(billing, currentActor(), payment, decision, note)
@@ -126,8 +128,24 @@ function changeMessage({ occurTimeUs, requestId, ...line }: AuditLine) {
   return { ...line, requestId: requestId ?? '', occurTime: timestampFromMicros(occurTimeUs) }
 }
 
+/** Throws BILL_PAYMENT_NOT_FOUND when the payment has another id than this one, which may be empty. */
+async function requireIdOf(
+  { db }: Billing,
+  { projectId, transactionId }: { projectId: string; transactionId: string },
+  billPaymentId: string,
+): Promise<void> {
+  if (billPaymentId === '') return
+  const bill = await findByTransaction(db, projectId, transactionId)
+  if (bill?.billPaymentId === billPaymentId) return
+  throw new Failure('BILL_PAYMENT_NOT_FOUND', 'no bill payment has both ids')
+}
+
 async function reviewItem({ db }: Billing, row: ReviewRow) {
-  const bill = await findByTransaction(db, row.projectId, row.transactionId)
+  const { projectId, transactionId } = row
+  const [bill, approval] = await Promise.all([
+    findByTransaction(db, projectId, transactionId),
+    findWaiting(db, { projectId, subjectId: transactionId }),
+  ])
   if (bill === undefined) return undefined
   return {
     payment: billMessage(bill),
@@ -135,6 +153,8 @@ async function reviewItem({ db }: Billing, row: ReviewRow) {
     billPaymentId: row.id,
     enquiries: bill.enquiries,
     sinceTime: timestampFromMicros(row.reviewTimeUs),
+    // One that has expired is no obstacle to another.
+    approvalId: approval?.state === 'waiting' ? approval.approvalId : '',
   }
 }
 

@@ -164,6 +164,19 @@ it('pages show people by their address, records of before as they are, and filte
   expect((await get(esi.session, '/approvals')).body).toContain('>old@example.com, <')
 })
 
+it('a project of the sandbox has its band on an installation of production, where other pages have none', async () => {
+  const production = await harness.another({ consoleUrl, environment: 'production' })
+  const { session } = await signIn({ sub: 'u8' }, ['administrator'])
+  const read = async (url: string) => {
+    const cookies = { [sessionCookie]: session }
+    return (await production.inject({ url, headers: { host }, cookies })).body
+  }
+  const band = '<p class="band band-sandbox" role="note">sandbox: no real money</p>'
+  expect(await read(`/projects/${harness.peers.projects.demo.projectId}/payments`)).toContain(band)
+  expect(await read('/stuck')).not.toContain('class="band')
+  await production.close()
+})
+
 it('a session of the version before, whose person is an address, is not read any more', async () => {
   const { session } = await signIn({ sub: 'u7' })
   const before = { name: 'before', text: 'update session set email = null where person = $1' }

@@ -12,6 +12,32 @@ beforeAll(async () => {
 afterEach(() => harness.stopped.clear())
 afterAll(() => harness?.close())
 
+it('the Inbox shows what the other services answer while one is down, and names what is missing', async () => {
+  harness.stopped.set('billing', 'refuses')
+  const { text, status } = await browser.get('/inbox')
+  expect(status).toBe(200)
+  expect(text).toMatch(/each bill in review, .*what waits for a second person\./)
+  expect(text).toContain('action="/inbox/refunds"')
+  expect(text).not.toContain('action="/inbox/bills"')
+  harness.stopped.clear()
+  harness.stopped.set('accounts', 'refuses')
+  const unclaimed = await browser.get('/inbox')
+  expect(unclaimed.status).toBe(200)
+  expect(unclaimed.text).toMatch(/money in suspense, .*who works on what\./)
+  expect(unclaimed.text).toContain('bill in review')
+  expect(unclaimed.text).not.toMatch(/action="\/inbox\//)
+})
+
+it('Stuck shows what the other services answer while some are down, and names what is missing', async () => {
+  harness.stopped.set('quotes', 'refuses')
+  harness.stopped.set('institution', 'hangs')
+  const { text, status } = await browser.get('/stuck')
+  expect(status).toBe(200)
+  expect(text).toContain('since a service does not answer: quotes, transfers.')
+  expect(text).toContain('Calls to the back end')
+  expect(text).not.toContain('Held quotes')
+})
+
 it.each(['refuses', 'hangs'] as const)(
   'while accounts %s every call, the staff has Now, its runbooks and each payment, without the list of projects',
   async (how) => {

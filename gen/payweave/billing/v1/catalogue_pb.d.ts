@@ -427,6 +427,13 @@ export declare type ReviewItem = Message<"payweave.billing.v1.ReviewItem"> & {
    * @generated from field: google.protobuf.Timestamp since_time = 5;
    */
   sinceTime?: Timestamp | undefined;
+
+  /**
+   * UUID of the request for a decision on it that waits for a second person. Empty: none does.
+   *
+   * @generated from field: string approval_id = 6;
+   */
+  approvalId: string;
 };
 
 /**
@@ -546,6 +553,14 @@ export declare type ResolveReviewRequest = Message<"payweave.billing.v1.ResolveR
    * @generated from field: string note = 6;
    */
   note: string;
+
+  /**
+   * UUID under which the back end knows it: NOT_FOUND (BILL_PAYMENT_NOT_FOUND) when the payment has another one, so that a
+   * caller decides on the item that they claimed. Empty: not compared.
+   *
+   * @generated from field: string bill_payment_id = 7;
+   */
+  billPaymentId: string;
 };
 
 /**
