@@ -17,7 +17,7 @@ const dayMs = 86_400_000
 const marginMs = dayMs
 
 /** How the command is used. */
-export const reconcileUsage = `reconcile 2026-11-25   compares a day (UTC) of the provider with Payweave's settlements; PAYWEAVE_TOKEN is a bearer for ListSettlements
+const reconcileUsage = `reconcile 2026-11-25   compares a day (UTC) of the provider with Payweave's settlements; PAYWEAVE_TOKEN is a bearer for ListSettlements
 `
 
 export type ReconcileOptions = {

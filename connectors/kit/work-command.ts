@@ -6,7 +6,7 @@ import { listDeadWork, retryDeadWork } from './store/work-store.ts'
 const maxListed = 1_000
 
 /** How the command is used. */
-export const workUsage = `work list [--kind report.payments]            lists dead work, the oldest first
+const workUsage = `work list [--kind report.payments]            lists dead work, the oldest first
 work retry 17 18 | --all [--kind report.payments]  makes dead work due; it is done within seconds
 `
 

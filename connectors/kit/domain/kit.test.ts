@@ -1,8 +1,8 @@
 // Proves the pure rules of the kit: signatures, backoff, reconciliation.
 import { assert, property, string, uniqueArray, uuid } from 'fast-check'
 import { expect, it } from 'vitest'
-import { createLogSampler } from '../log-sampler.ts'
 import { delayAfter, isPermanent, maxDelayOf } from './backoff.ts'
+import { createLogSampler } from './log-sampler.ts'
 import { type Movement, reconcile, type Settled, settledMovements } from './reconcile.ts'
 import { isSigned, signatureOf } from './signature.ts'
 

@@ -4,8 +4,8 @@ import type { Database } from '#platform/db/db.ts'
 import { type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { delayAfter, isPermanent, maxDelayOf } from '../domain/backoff.ts'
+import { createLogSampler, type LogSampler } from '../domain/log-sampler.ts'
 import type { Work, WorkEnd } from '../domain/work.ts'
-import { createLogSampler, type LogSampler } from '../log-sampler.ts'
 import { claimWork, endWork } from '../store/work-store.ts'
 
 const maxInFlight = 50
