@@ -36,6 +36,7 @@ type Shared<S extends DescMessage> = {
 /** A command that lists. */
 export type ListSpec<S extends DescMessage> = Shared<S> & {
   headings: readonly string[]
+  /** An item's texts, one for each heading. */
   cells(item: MessageShape<S>): readonly string[]
   /** What a person reads when there is nothing. */
   none: string
@@ -74,10 +75,14 @@ export function listCommand<S extends DescMessage>(spec: ListSpec<S>): Command {
 export type ShowSpec<S extends DescMessage> = Shared<S> & {
   /** What the operand is, for example `account id`. */
   operand: string
+  /** Reads it; undefined when the answer is empty. Rejects as the client does. */
   read(reader: Reader, id: string): Promise<MessageShape<S> | undefined>
 }
 
-/** Makes a command that prints one thing: each field on a line, or JSON. */
+/**
+ * Makes a command that prints one thing: each field on a line, or JSON. It rejects with what `read` throws, and with an Error for an
+ * empty answer.
+ */
 export function showCommand<S extends DescMessage>(spec: ShowSpec<S>): Command {
   const { name, summary, operand, schema } = spec
   return {
