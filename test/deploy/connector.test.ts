@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { readSettings } from '#platform/config/config.ts'
-import { manifestsRoot, ofKind, podTemplates, renderFolder } from './kustomize.ts'
+import { type Manifest, manifestsRoot, ofKind, podTemplates, renderFolder } from './kustomize.ts'
 
 const manifests = renderFolder(path.join(manifestsRoot, 'connector'))
 const guide = readFileSync(path.join(manifestsRoot, '../../docs/connectors.md'), 'utf8')
@@ -70,14 +70,80 @@ it('its settings are complete in production', () => {
   expect(settings).toMatchObject({ payweaveEnv: 'production', port: 8080, migrateAtStart: true })
 })
 
+const both = renderFolder(path.join(import.meta.dirname, 'connectors'))
+const podOf = (name: string): Manifest => {
+  const found = podTemplates(both).find(({ owner }) => owner === `Deployment ${name}`)
+  if (found === undefined) throw new Error(`no Deployment ${name}`)
+  return found.pod
+}
+
+it.each(['connector-momo', 'connector-stripe'])(
+  '%s has objects, secrets and an identity of its own beside the other connector',
+  (name) => {
+    const other = name === 'connector-momo' ? 'connector-stripe' : 'connector-momo'
+    const named = both.filter(({ metadata }) => metadata.name === name)
+    expect(named.map(({ kind }) => kind).toSorted()).toEqual([
+      'Certificate',
+      'Deployment',
+      'HorizontalPodAutoscaler',
+      'NetworkPolicy',
+      'PodDisruptionBudget',
+      'Service',
+      'ServiceAccount',
+    ])
+    const text = JSON.stringify(named)
+    expect(text).not.toContain(other)
+    expect(text).not.toMatch(/"connector"|back-end-tls|connector-secrets/)
+    const { metadata, spec } = podOf(name)
+    expect(metadata.labels).toMatchObject({ 'payweave.io/back-end': 'true' })
+    expect(spec.serviceAccountName).toBe(name)
+    const [{ image, env }] = spec.containers
+    expect(image).toBe('registry.example.com/payweave:0.1.0')
+    expect(env).toContainEqual({ name: 'BACKEND_NAME', value: name })
+    const secrets = Object.fromEntries(
+      spec.volumes.map((volume: Manifest['spec']) => [volume.name, volume.secret]),
+    )
+    expect(secrets['secrets'].secretName).toBe(`${name}-secrets`)
+    expect(secrets['tls']).toMatchObject({ secretName: `${name}-tls`, optional: false })
+    const byKind = new Map(named.map((one) => [one.kind, one['spec']]))
+    expect(byKind.get('Certificate')).toMatchObject({
+      secretName: `${name}-tls`,
+      dnsNames: [`payweave-${name}`, name],
+      issuerRef: { name: 'mesh' },
+    })
+    expect(byKind.get('HorizontalPodAutoscaler').scaleTargetRef.name).toBe(name)
+    const selectors = [
+      byKind.get('Service').selector,
+      byKind.get('Deployment').selector.matchLabels,
+      byKind.get('PodDisruptionBudget').selector.matchLabels,
+      byKind.get('NetworkPolicy').podSelector.matchLabels,
+    ]
+    for (const selector of selectors) {
+      const selected = podTemplates(both).filter(
+        ({
+          pod: {
+            metadata: { labels = {} },
+          },
+        }) => Object.entries(selector).every(([key, value]) => labels[key] === value),
+      )
+      expect(selected.map(({ owner }) => owner)).toEqual([`Deployment ${name}`])
+    }
+    const guides = readFileSync(
+      path.join(manifestsRoot, `../../docs/connectors-${name.slice(10)}.md`),
+      'utf8',
+    )
+    expect(guides).toContain(`\`${name}-secrets\``)
+    expect(guides).toContain(`\`deploy/k8s/${name}\``)
+  },
+)
+
 it.each([
   ['momo', 'MTN MoMo', 4],
   ['stripe', 'Stripe', 2],
 ])(
-  'the component of %s sets all that the connector of %s reads, and the guide names its keys',
+  'the manifests of %s set all that the connector of %s reads, and the guide names its keys',
   (name, _provider, variables) => {
-    const [connector] = podTemplates(renderFolder(path.join(import.meta.dirname, name)))
-    const [container] = connector?.pod['spec'].containers ?? []
+    const [container] = podOf(`connector-${name}`)['spec'].containers
     const [file = ''] = container.args
     expect(file).toBe(`connectors/${name}/main.ts`)
     const root = path.join(manifestsRoot, '../..')
