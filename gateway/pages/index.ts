@@ -15,6 +15,7 @@ import { createLiveStreams, type LiveStreams, type PaymentChanges } from './live
 import { formToken, isCrossSite, isFormToken, isLinkToken } from './page-guard.ts'
 import { type ReceiptsClient, registerReceipts } from './receipts/routes.ts'
 import {
+  type CardForm,
   cardPath,
   type PageAddress,
   pagePath,
@@ -255,6 +256,8 @@ async function pay(
   try {
     await options.checkout.payWithWallet({ linkToken, pin })
   } catch (error) {
+    // Nothing was charged, and the share is as it was.
+    if (isNotOffered(error)) return sendMessage(reply, options.site, 'walletNotOffered', linkToken)
     const isCertain = error instanceof Failure && error.reason === 'PAYMENT_NOT_FOUND'
     if (isCertain) throw error
     const { requestId } = request.edge
@@ -319,13 +322,13 @@ async function sendPage(
   const { language } = address.choice
   const view = checkoutView(checkout, language, address)
   const brand = options.brands.find(checkout)
-  const frameUrl = view.means === 'card' ? frameOrWait(options, address, brand) : undefined
+  const card = view.means === 'card' ? frameOrWait(options, address, brand) : undefined
   return sendCheckout(reply, options.site, {
     ...address,
     view,
     brand: await brand,
     publicBaseUrl: options.publicBaseUrl,
-    frameUrl: await frameUrl,
+    card: (await card) ?? {},
     formToken: formTokenOf(options, linkToken),
     // Meanwhile there may be nothing left to pay.
     isPinMistaken: isPinMistaken && view.means === 'wallet',
@@ -336,19 +339,25 @@ function isMethod(text: string): boolean {
   return paymentMethods.some((method) => method === text)
 }
 
-/** The back end's card form if it comes soon, else our own page that waits for it. Undefined: it cannot be had. */
+/** The back end's card form if it comes soon, else our own page that waits for it. */
 function frameOrWait(
   options: PagesOptions,
   address: PageAddress,
   brand: Promise<Brand>,
-): Promise<string | undefined> {
+): Promise<CardForm> {
   const { linkToken, choice } = address
   // The form needs the brand's colours, and may take what time the brand leaves.
-  const frameUrl = brand.then((found) => openCardFrame(options, address, found))
-  const late = new Promise<string>((resolve) => {
-    setTimeout(() => resolve(cardPath(linkToken, choice)), frameWithinMs).unref()
+  const form = brand.then((found) => openCardFrame(options, address, found))
+  const late = new Promise<CardForm>((resolve) => {
+    const waits = { frameUrl: cardPath(linkToken, choice) }
+    setTimeout(() => resolve(waits), frameWithinMs).unref()
   })
-  return Promise.race([frameUrl, late])
+  return Promise.race([form, late])
+}
+
+/** The connector of the share does not take this means; another one may work. */
+function isNotOffered(error: unknown): boolean {
+  return error instanceof Failure && error.reason === 'UNSUPPORTED_CHANNEL_METHOD'
 }
 
 async function showCardFrame(
@@ -361,12 +370,12 @@ async function showCardFrame(
   return sendCardFrame(reply, address, await openCardFrame(options, address, brand))
 }
 
-/** The back end's card form; undefined when it cannot be had now. */
+/** The back end's card form, or why there is none. */
 async function openCardFrame(
   { checkout, log }: PagesOptions,
   { linkToken, choice }: PageAddress,
   { palettes }: Brand,
-): Promise<string | undefined> {
+): Promise<CardForm> {
   const theme = palettes && {
     accentColor: palettes.light.accent,
     darkAccentColor: palettes.dark.accent,
@@ -374,9 +383,9 @@ async function openCardFrame(
   const look = { language: choice.language, theme: theme ?? usualTheme }
   try {
     const opened = await checkout.openCardFrame({ linkToken, ...look })
-    return opened.frameUrl
+    return { frameUrl: opened.frameUrl }
   } catch (error) {
     log.warn({ err: error }, 'card form not available')
-    return undefined
+    return { problem: isNotOffered(error) ? 'cardNotOffered' : 'cardUnavailable' }
   }
 }

@@ -49,6 +49,7 @@ const messages = {
     text: 'notConfirmedText',
     retryAfterS: retryAfterOf('SERVICE_UNAVAILABLE'),
   },
+  walletNotOffered: { status: 409, title: 'walletNotOfferedTitle', text: 'walletNotOfferedText' },
   foreignForm: { status: 403, title: 'foreignFormTitle', text: 'foreignFormText' },
   tooMany: { status: 429, title: 'tooManyTitle', text: 'tooManyText', retryAfterS: 1 },
 } as const satisfies Record<string, MessagePage>
@@ -87,14 +88,20 @@ export type PageAddress = {
   isScanned: boolean
 }
 
+/** The back end's card form or our own page that waits for it, or else what is said in its place. */
+export type CardForm = {
+  frameUrl?: string
+  problem?: 'cardUnavailable' | 'cardNotOffered'
+}
+
 /** What a checkout page is made from. */
 export type CheckoutPage = PageAddress & {
   view: CheckoutView
   brand: Brand
   /** What links start with. */
   publicBaseUrl: string
-  /** The back end's card form, or our own page that waits for it; undefined when there is none. */
-  frameUrl: string | undefined
+  /** Of the means card alone. */
+  card: CardForm
   formToken: string
   isPinMistaken: boolean
 }
@@ -137,7 +144,7 @@ export async function sendCheckout(
   site: Site,
   page: CheckoutPage,
 ): Promise<FastifyReply> {
-  const { view, frameUrl, formToken, isPinMistaken, publicBaseUrl } = page
+  const { view, card, formToken, isPinMistaken, publicBaseUrl } = page
   const { language } = page.choice
   const say = languages[language]
   const links = linksOf(page)
@@ -146,12 +153,18 @@ export async function sendCheckout(
   const html = eta.render('./checkout', {
     ...links,
     ...headOf(page),
-    frame: frameOf(reply, site, language, { frameUrl, runsScript: true }, page.brand),
+    frame: frameOf(
+      reply,
+      site,
+      language,
+      { frameUrl: card.frameUrl, runsScript: true },
+      page.brand,
+    ),
     ...brandOf(page.brand, `/pay/${page.linkToken}`),
     say,
     view,
     scanAddress,
-    frameUrl,
+    card,
     formToken,
     isPinMistaken,
     qrSvg: view.isDisplay ? await drawQr(scanAddress) : undefined,
@@ -234,17 +247,17 @@ export function sendCancel(
 export function sendCardFrame(
   reply: FastifyReply,
   { linkToken, choice }: Pick<PageAddress, 'linkToken' | 'choice'>,
-  frameUrl: string | undefined,
+  card: CardForm,
 ): FastifyReply {
   const { language } = choice
-  const loads = { frameUrl, runsScript: true, isFramed: true }
+  const loads = { frameUrl: card.frameUrl, runsScript: true, isFramed: true }
   const html = eta.render('./card-frame', {
     frame: frameOf(reply, { isSandbox: false }, language, loads),
     say: languages[language],
-    frameUrl,
+    card,
     again: cardPath(linkToken, choice),
   })
-  return sendHtml(reply, frameUrl === undefined ? 503 : 200, language, html)
+  return sendHtml(reply, card.problem === 'cardUnavailable' ? 503 : 200, language, html)
 }
 
 /** The path of the page that `sendCardFrame` answers with. */

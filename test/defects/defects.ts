@@ -259,16 +259,15 @@ export const defects: readonly Defect[] = [
   {
     name: 'a call to a connector without an answer is not repeated',
     file: 'services/payments/workers/calls.ts',
-    find: "if (left.length > 0) await markLater(db, ofKind(left), isNotSent ? 'unsent' : 'unclear')",
+    find: 'if (left.length > 0) await markLater(db, ofKind(left), failed)',
     replace: 'if (left.length > 0) await markDone(db, ofKind(left))',
     foundBy: 'test/simulation/simulation.test.ts',
   },
   {
     name: 'a charge that a connector may have goes to another one',
     file: 'services/payments/workers/calls.ts',
-    find: "const isNotSent = wasNotSent(error) && fallback !== 'received'",
-    replace:
-      "const isNotSent = (wasNotSent(error) || !isRefusal(error)) && fallback !== 'received'",
+    find: "if (wasNotSent(error)) return 'unsent'",
+    replace: "if (wasNotSent(error) || !isRefusal(error)) return 'unsent'",
     foundBy: 'test/simulation/simulation.test.ts',
   },
   {

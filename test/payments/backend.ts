@@ -36,6 +36,8 @@ export function newBackend() {
   }
   const state = {
     isDown: false,
+    /** Operations that its rail does not have. */
+    lacks: new Set<'wallets' | 'cards' | 'payouts'>(),
     wallet: (() => AttemptOutcome.PAID) as Wallet,
     /** Why it refuses what it refuses. */
     refusalReason: RefusalReason.UNSPECIFIED,
@@ -52,6 +54,9 @@ export function newBackend() {
     if (!state.isDown) return work()
     received.rejected += 1
     throw new ConnectError('the back end is down', Code.Unavailable)
+  }
+  const demand = (operation: 'wallets' | 'cards' | 'payouts') => {
+    if (state.lacks.has(operation)) throw new ConnectError('no such method', Code.Unimplemented)
   }
   const charges: ServiceImpl<typeof ChargeService> = {
     async announceCharges({ charges: announced }) {
@@ -73,6 +78,7 @@ export function newBackend() {
       }),
     async payWithWallet({ chargeId, attemptId, pin }) {
       received.walletCalls += 1
+      demand('wallets')
       if (!received.charges.has(chargeId)) throw new Failure('CHARGE_NOT_FOUND', 'no such charge')
       const outcome = await state.wallet(attemptId, pin)
       received.attempts.set(attemptId, outcome)
@@ -87,13 +93,16 @@ export function newBackend() {
       })
     },
     openCardFrame: ({ chargeId, returnUrl, language, theme }) =>
-      answer(() => ({
-        frameUrl: `http://cards.test/${chargeId}?back=${returnUrl}&lang=${language}&accent=${theme?.accentColor}`,
-      })),
+      answer(() => {
+        demand('cards')
+        const look = `lang=${language}&accent=${theme?.accentColor}`
+        return { frameUrl: `http://cards.test/${chargeId}?back=${returnUrl}&${look}` }
+      }),
   }
   const payouts: ServiceImpl<typeof PayoutService> = {
     async createPayout(request) {
       received.payoutCalls += 1
+      demand('payouts')
       await state.paysOutAfter
       return answer(() => {
         received.payouts.set(request.payoutId, request)

@@ -1,24 +1,28 @@
-// Tests that a payer reads why their attempt was refused, as the back end says it.
+// Tests that a payer reads why their attempt was refused, as the back end says it, and may choose what the connector takes.
 import { randomUUID } from 'node:crypto'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { AttemptOutcome, RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
-import { PayerState } from '#gen/payweave/payments/v1/payments_pb.js'
+import { PayerState, PaymentMethod } from '#gen/payweave/payments/v1/payments_pb.js'
 import { eventually } from '../support/eventually.ts'
-import { at, type Harness, payer, startHarness } from './harness.ts'
+import { at, type Harness, payer, refusal, startHarness } from './harness.ts'
 
 let harness: Harness
 beforeAll(async () => {
   harness = await startHarness()
 })
+beforeEach(() => {
+  harness.backend.state.wallet = () => AttemptOutcome.PAID
+  harness.backend.state.lacks.clear()
+})
 afterAll(() => harness.stop())
 
-async function announced() {
-  const made = await harness.create({ payers: [payer(0n)] })
+async function announced(more: object = {}) {
+  const made = await harness.create({ payers: [payer(0n, more)] })
   const { payerId, linkToken } = at(made.payers)
   await eventually(() => harness.backend.received.charges.has(payerId))
-  return { payerId, linkToken }
+  return { paymentId: made.paymentId, payerId, linkToken }
 }
 
 async function reasonOf(linkToken: string): Promise<string | undefined> {
@@ -75,5 +79,30 @@ describe('a refusal', () => {
     }
     const { checkout } = await harness.checkouts.getCheckout({ linkToken })
     expect(checkout?.payerState).toBe(PayerState.PENDING)
+  })
+})
+
+describe('a means that the connector does not take', () => {
+  it('a wallet that the connector does not take is refused at once, does not count as an attempt, and leaves the card', async () => {
+    const { linkToken, paymentId, payerId } = await announced()
+    harness.backend.state.lacks.add('wallets')
+    for (let presses = 0; presses < 6; presses += 1) {
+      const paying = harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
+      expect(await refusal(paying)).toBe('UNSUPPORTED_CHANNEL_METHOD')
+    }
+    const { checkout } = await harness.checkouts.getCheckout({ linkToken })
+    expect(checkout).toMatchObject({ payerState: PayerState.PENDING, refusedAttempts: 0 })
+    expect((await harness.checkouts.openCardFrame({ linkToken })).frameUrl).toContain(payerId)
+    await harness.report(payerId, ChargeOutcome.PAID)
+    expect(await harness.stateOf(paymentId)).toEqual(['PAID', 'PAID'])
+  })
+
+  it('a card that the connector does not take is refused, and the share stays as it was', async () => {
+    const { linkToken } = await announced({ paymentMethod: PaymentMethod.CARD })
+    harness.backend.state.lacks.add('cards')
+    const opening = harness.checkouts.openCardFrame({ linkToken })
+    expect(await refusal(opening)).toBe('UNSUPPORTED_CHANNEL_METHOD')
+    const { checkout, refused } = await harness.checkouts.payWithWallet({ linkToken, pin: '1234' })
+    expect([checkout?.payerState, refused]).toEqual([PayerState.PAID, false])
   })
 })

@@ -25,6 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => harness?.stop())
 afterEach(async () => {
+  harness.secondBackend.state.lacks.clear()
   const { routes } = await as('operator', () => harness.routes.listRoutes({}))
   for (const { key } of routes) if (key !== undefined) await remove(key)
 })
@@ -38,6 +39,16 @@ const listed = () => as('support', () => harness.routes.listRoutes({}))
 const clearTasks = sql(
   'test_lease_over',
   'update task set next_time = clock_now() where done_time is null',
+)
+const longTried = sql(
+  'test_long_tried',
+  `update task set attempts = attempts + 20, unsent_attempts = unsent_attempts + 20, next_time = clock_now()
+   where subject_id = $1`,
+)
+const pauseOf = sql(
+  'test_pause',
+  `select extract(epoch from next_time - clock_now())::float8 as "pauseS", attempts - unsent_attempts as unclear
+   from task where subject_id = $1`,
 )
 const connectors = sql(
   'test_connectors',
@@ -252,6 +263,28 @@ describe('payouts', () => {
     expect(harness.backend.received.payouts.has(payeeId)).toBe(false)
     expect(await fallbacks('payout', 'USD')).toBe(before + 1)
   })
+})
+
+it('a payout whose connector makes none is tried four times an hour, listed, and sent where the routes lead by then', async () => {
+  const { backend, secondBackend } = harness
+  secondBackend.state.lacks.add('payouts')
+  await put({ kind: RouteKind.PAYOUT }, second)
+  const made = await harness.create()
+  await harness.report(at(made.payers).payerId, ChargeOutcome.PAID)
+  const { payeeId } = at(made.payees)
+  await eventually(() => expect(secondBackend.received.payoutCalls).toBeGreaterThan(0))
+  await harness.db.run(longTried, [payeeId])
+  await eventually(async () => {
+    const task = await harness.db.row<{ pauseS: number; unclear: number }>(pauseOf, [payeeId])
+    expect(task?.pauseS).toBeGreaterThan(600)
+    expect(task?.unclear).toBe(0)
+  })
+  const { calls } = await as('support', () => harness.operations.listFailingCalls({}))
+  expect(calls.map(({ subjectId }) => subjectId)).toContain(payeeId)
+  await put({ kind: RouteKind.PAYOUT }, 'simulator')
+  await harness.db.run(clearTasks, [])
+  await eventually(() => backend.received.payouts.has(payeeId))
+  expect(await connectorsOf(made.paymentId)).toMatchObject({ payee: 'simulator' })
 })
 
 describe('the fallback', () => {

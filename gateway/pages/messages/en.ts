@@ -78,6 +78,7 @@ export const en = {
   cardTitle: 'Pay by card',
   cardFrame: 'Card form of the payment provider',
   cardUnavailable: 'The card form is temporarily unavailable. Please try again in a minute.',
+  cardNotOffered: 'Cards cannot be used for this payment. Please choose another payment method.',
 
   agentTitle: 'Pay at an agent',
   agentText: 'Go to an agent with {total} in cash and show this code.',
@@ -123,6 +124,9 @@ export const en = {
   notConfirmedTitle: 'We could not confirm your payment',
   notConfirmedText:
     'It may still go through. Open the payment page to see what became of it before you pay again.',
+  walletNotOfferedTitle: 'Mobile wallets cannot be used for this payment',
+  walletNotOfferedText:
+    'You were not charged. Open the payment page and choose another payment method.',
   foreignFormTitle: 'Please open the link again',
   foreignFormText: 'This page was open for too long. Nothing was paid.',
   tooManyTitle: 'Too many requests',

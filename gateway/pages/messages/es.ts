@@ -78,6 +78,7 @@ export const es: Messages = {
   cardTitle: 'Pagar con tarjeta',
   cardFrame: 'Formulario de tarjeta del proveedor de pagos',
   cardUnavailable: 'El formulario de tarjeta no está disponible ahora. Inténtelo en un minuto.',
+  cardNotOffered: 'Este pago no se puede hacer con tarjeta. Elija otra forma de pago.',
 
   agentTitle: 'Pagar en un agente',
   agentText: 'Acuda a un agente con {total} en efectivo y muestre este código.',
@@ -123,6 +124,9 @@ export const es: Messages = {
   notConfirmedTitle: 'No hemos podido confirmar su pago',
   notConfirmedText:
     'Es posible que aún se complete. Abra la página de pago para ver qué ha pasado antes de volver a pagar.',
+  walletNotOfferedTitle: 'Este pago no se puede hacer con un monedero móvil',
+  walletNotOfferedText:
+    'No se ha realizado ningún cargo. Abra la página de pago y elija otra forma de pago.',
   foreignFormTitle: 'Abra el enlace de nuevo',
   foreignFormText:
     'Esta página ha estado abierta demasiado tiempo. No se ha realizado ningún pago.',

@@ -81,6 +81,8 @@ export const fr: Messages = {
   cardFrame: 'Formulaire de carte du prestataire de paiement',
   cardUnavailable:
     'Le formulaire de carte n’est pas disponible pour le moment. Réessayez dans une minute.',
+  cardNotOffered:
+    'Ce paiement ne peut pas être fait par carte. Choisissez un autre moyen de paiement.',
 
   agentTitle: 'Payer auprès d’un agent',
   agentText: 'Rendez-vous chez un agent avec {total} en espèces et présentez ce code.',
@@ -127,6 +129,9 @@ export const fr: Messages = {
   notConfirmedTitle: 'Nous n’avons pas pu confirmer votre paiement',
   notConfirmedText:
     'Il peut encore aboutir. Ouvrez la page de paiement pour voir où il en est avant de payer à nouveau.',
+  walletNotOfferedTitle: 'Ce paiement ne peut pas être fait par portefeuille mobile',
+  walletNotOfferedText:
+    'Aucun montant n’a été débité. Ouvrez la page de paiement et choisissez un autre moyen de paiement.',
   foreignFormTitle: 'Veuillez rouvrir le lien',
   foreignFormText: 'Cette page est restée ouverte trop longtemps. Aucun paiement n’a été effectué.',
   tooManyTitle: 'Trop de requêtes',

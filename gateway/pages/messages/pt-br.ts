@@ -78,6 +78,7 @@ export const ptBr: Messages = {
   cardTitle: 'Pagar com cartão',
   cardFrame: 'Formulário de cartão do provedor de pagamentos',
   cardUnavailable: 'O formulário de cartão não está disponível agora. Tente daqui a um minuto.',
+  cardNotOffered: 'Este pagamento não pode ser feito com cartão. Escolha outra forma de pagamento.',
 
   agentTitle: 'Pagar em um agente',
   agentText: 'Vá até um agente com {total} em dinheiro e mostre este código.',
@@ -124,6 +125,9 @@ export const ptBr: Messages = {
   notConfirmedTitle: 'Não conseguimos confirmar seu pagamento',
   notConfirmedText:
     'Ele ainda pode ser concluído. Abra a tela de pagamento para ver o que aconteceu antes de pagar de novo.',
+  walletNotOfferedTitle: 'Este pagamento não pode ser feito com carteira digital',
+  walletNotOfferedText:
+    'Nenhum valor foi cobrado. Abra a tela de pagamento e escolha outra forma de pagamento.',
   foreignFormTitle: 'Abra o link outra vez',
   foreignFormText: 'Esta tela ficou aberta por muito tempo. Nenhum pagamento foi feito.',
   tooManyTitle: 'Muitas tentativas em pouco tempo',

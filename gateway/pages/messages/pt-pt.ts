@@ -79,6 +79,8 @@ export const ptPt: Messages = {
   cardTitle: 'Pagar com cartão',
   cardFrame: 'Formulário de cartão do prestador de pagamentos',
   cardUnavailable: 'O formulário de cartão não está disponível agora. Tente dentro de um minuto.',
+  cardNotOffered:
+    'Este pagamento não pode ser feito com cartão. Escolha outro método de pagamento.',
 
   agentTitle: 'Pagar num agente',
   agentText: 'Dirija-se a um agente com {total} em numerário e apresente este código.',
@@ -124,6 +126,9 @@ export const ptPt: Messages = {
   notConfirmedTitle: 'Não conseguimos confirmar o seu pagamento',
   notConfirmedText:
     'Ainda pode vir a ser concluído. Abra a página de pagamento para ver o que aconteceu antes de pagar outra vez.',
+  walletNotOfferedTitle: 'Este pagamento não pode ser feito com carteira móvel',
+  walletNotOfferedText:
+    'Não foi cobrado qualquer valor. Abra a página de pagamento e escolha outro método de pagamento.',
   foreignFormTitle: 'Abra a ligação outra vez',
   foreignFormText:
     'Esta página esteve aberta demasiado tempo. Não foi efetuado qualquer pagamento.',

@@ -3,11 +3,16 @@ import { Failure, invalid } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
 import { channelMethods, type PaymentChannel, type RefusalReason } from '#core/payment/words.ts'
 import type { Queryable } from '#platform/db/db.ts'
-import { beginAttempt } from '../domain/charge-report.ts'
+import { type AttemptOutcome, beginAttempt } from '../domain/charge-report.ts'
 import { isReceiptToken, linkTokenHash, receiptIdOf } from '../domain/links.ts'
 import { isOpen, type Payer, type Payment } from '../domain/payment.ts'
 import { cancelByPayer } from '../domain/request-end.ts'
-import { announcementOf, type CardFrame, type Connectors } from '../ports/backend.ts'
+import {
+  announcementOf,
+  type CardFrame,
+  type Connectors,
+  isUnimplemented,
+} from '../ports/backend.ts'
 import { enquireAfter, readRefusal } from '../store/attempt-store.ts'
 import { type PayerPlace, placeOfLink, readPayment } from '../store/payment-store.ts'
 import { type PaidShare, readPaidShare } from '../store/receipt-store.ts'
@@ -68,7 +73,8 @@ export async function getReceipt(
 
 /**
  * Tries to pay with a wallet. A share that is not pending is shown as it is, so that of two submissions
- * one becomes an attempt. `refused` is true when this attempt was refused.
+ * one becomes an attempt. `refused` is true when this attempt was refused. UNSUPPORTED_CHANNEL_METHOD when the connector takes no
+ * wallets: the share is pending again, and the attempt does not count.
  */
 export async function payWithWallet(
   { payments, connectors }: CheckoutContext,
@@ -109,12 +115,13 @@ async function tryWallet(
 ) {
   const { db, log } = payments
   const { attemptId, payerId, connector } = attempt
+  let outcome: AttemptOutcome | undefined
   try {
     const backend = connectors.of(connector)
     const answer = await withAnnouncedCharge({ payments, connectors }, payerId, () =>
       backend.payWithWallet(payerId, attemptId, pin),
     )
-    const outcome = answer?.outcome
+    outcome = answer?.outcome
     if (outcome === 'processing') await enquireAfter(db, attemptId, firstEnquiryMs)
     await reportCharge(payments, payerId, {
       attemptId,
@@ -122,16 +129,30 @@ async function tryWallet(
       refusalReason: answer?.refusalReason,
       paymentMethod: outcome === 'paid' ? 'wallet' : undefined,
     })
-    if (outcome !== undefined) return outcome
   } catch (error) {
     log.warn({ err: error, payerId }, 'wallet attempt without a response')
     await enquireAfter(db, attemptId, firstEnquiryMs)
     return 'processing'
   }
+  if (outcome === 'unknown') {
+    const name = connector ?? connectors.defaultName
+    log.warn({ payerId, connector: name }, 'the connector takes no wallets')
+    throw notOffered('a wallet')
+  }
+  if (outcome !== undefined) return outcome
   throw new Failure('SERVICE_UNAVAILABLE', 'the charge is not ready yet')
 }
 
-/** Opens a card form of the back end. PAYMENT_NOT_PAYABLE unless the share is pending and takes cards here. */
+function notOffered(means: string, cause?: unknown): Failure {
+  return new Failure('UNSUPPORTED_CHANNEL_METHOD', `the share cannot be paid by ${means}`, {
+    cause,
+  })
+}
+
+/**
+ * Opens a card form of the back end. PAYMENT_NOT_PAYABLE unless the share is pending and its channel takes cards here,
+ * UNSUPPORTED_CHANNEL_METHOD when its connector takes none.
+ */
 export async function openCardFrame(
   { payments, connectors }: CheckoutContext,
   token: string,
@@ -149,7 +170,9 @@ export async function openCardFrame(
   const backend = connectors.of(payer.connector)
   const frameUrl = await withAnnouncedCharge({ payments, connectors }, payer.payerId, () =>
     backend.openCardFrame(payer.payerId, { returnUrl, ...look }),
-  )
+  ).catch((error: unknown) => {
+    throw isUnimplemented(error) ? notOffered('card', error) : error
+  })
   if (frameUrl !== undefined) return frameUrl
   throw new Failure('SERVICE_UNAVAILABLE', 'the charge is not ready yet')
 }

@@ -1,5 +1,5 @@
 // The back ends that payments calls, over payweave.backend.v1, by the names of their connectors.
-import type { Client } from '@connectrpc/connect'
+import { type Client, Code, ConnectError } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import type { KeyRing } from '#core/identity/key-ring.ts'
 import {
@@ -66,11 +66,14 @@ export type Backend = {
   withdraw(withdrawals: Withdrawal[]): Promise<void>
   payOut(payout: Transfer & { mobileNumberE164: string }): Promise<void>
   refund(refund: Transfer & { payerId: string }): Promise<void>
-  /** Undefined: the charge is not known there (yet), and no money moved. */
+  /**
+   * Undefined: the charge is not known there (yet), and no money moved. `unknown`: the connector takes no wallets, and will refuse
+   * the attempt for ever.
+   */
   payWithWallet(payerId: string, attemptId: string, pin: string): Promise<AttemptAnswer | undefined>
   /** `unknown`: the attempt is not known there and will be refused for ever. */
   enquire(attemptId: string): Promise<AttemptAnswer>
-  /** Undefined: the charge is not known there (yet). */
+  /** Undefined: the charge is not known there (yet). Rejects as `isUnimplemented` when the connector takes no cards. */
   openCardFrame(payerId: string, frame: CardFrame): Promise<string | undefined>
 }
 
@@ -106,6 +109,10 @@ export function backendPort(
   charges: Client<typeof ChargeService>,
   payouts: Client<typeof PayoutService>,
 ): Backend {
+  async function enquire(attemptId: string): Promise<AttemptAnswer> {
+    const answer = await charges.getAttempt({ attemptId })
+    return answer.outcome === WireOutcome.UNSPECIFIED ? { outcome: 'unknown' } : answerOf(answer)
+  }
   return {
     async announce(announced) {
       if (announced.length === 0) return
@@ -130,12 +137,15 @@ export function backendPort(
     },
     payWithWallet: (payerId, attemptId, pin) =>
       unlessUnknown(async () => {
-        return answerOf(await charges.payWithWallet({ chargeId: payerId, attemptId, pin }))
+        try {
+          return answerOf(await charges.payWithWallet({ chargeId: payerId, attemptId, pin }))
+        } catch (error) {
+          // The enquiry makes it final that this attempt is never executed.
+          if (isUnimplemented(error)) return enquire(attemptId)
+          throw error
+        }
       }),
-    async enquire(attemptId) {
-      const answer = await charges.getAttempt({ attemptId })
-      return answer.outcome === WireOutcome.UNSPECIFIED ? { outcome: 'unknown' } : answerOf(answer)
-    },
+    enquire,
     openCardFrame: (payerId, { theme, ...frame }) =>
       unlessUnknown(async () => {
         const { frameUrl } = await charges.openCardFrame({
@@ -165,6 +175,12 @@ function chargeMessage(charge: Announcement) {
     cashCode: charge.cashCode,
     expireTime: timestampOf(charge.expireTime),
   }
+}
+
+/** Whether a connector refused a call because its rail has no such operation: this call moved nothing. */
+export function isUnimplemented(error: unknown): boolean {
+  if (!(error instanceof Failure)) return false
+  return error.cause instanceof ConnectError && error.cause.code === Code.Unimplemented
 }
 
 async function unlessUnknown<T>(call: () => Promise<T>): Promise<T | undefined> {

@@ -78,19 +78,26 @@ export async function markDone(db: Queryable, { kind, subjectIds }: TasksOfKind)
 const laterStatement = sql(
   'task_mark_later',
   `update task set unsent_attempts = unsent_attempts + $3::integer, next_time = clock_now()
-     + least(interval '60 s', interval '250 ms' * power(2, least(attempts, 10)))
+     + least($4::integer * interval '1 s', interval '250 ms' * power(2, least(attempts, 12)))
    where subject_id = any($1::uuid[]) and kind = $2::task_kind and ${isOpen}`,
 )
 
+/** What a failed attempt came to. `unsent`: it certainly reached no connector. `unimplemented`: its connector has no such operation. */
+export type FailedAttempt = 'unsent' | 'unimplemented' | 'unclear'
+
+const maxPauseS = { unsent: 60, unclear: 60, unimplemented: 900 } as const
+
 /**
- * Puts tasks off after a failure: 0.5 s doubling to a minute, for ever. `unsent`: the attempt certainly reached no connector.
+ * Puts tasks off after a failure: 0.5 s doubling to a minute, to a quarter of an hour for what the connector has no operation for,
+ * for ever. Only `unclear` attempts may have moved something.
  */
 export async function markLater(
   db: Queryable,
   { subjectIds, kind }: TasksOfKind,
-  attempt: 'unsent' | 'unclear',
+  attempt: FailedAttempt,
 ): Promise<void> {
-  await db.run(laterStatement, [subjectIds, kind, attempt === 'unsent' ? 1 : 0])
+  const unsent = attempt === 'unclear' ? 0 : 1
+  await db.run(laterStatement, [subjectIds, kind, unsent, maxPauseS[attempt]])
 }
 
 const moveStatement = (kind: 'announce' | 'payout', table: string, id: string, condition: string) =>

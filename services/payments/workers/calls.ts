@@ -19,8 +19,8 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import type { BackendCall } from '../domain/backend-call.ts'
 import type { Routing } from '../domain/routing.ts'
 import type { PaymentMetrics } from '../metrics.ts'
-import { announcementOf, type Connectors } from '../ports/backend.ts'
-import { markDone, markLater, taskLeaseMs } from '../store/task-store.ts'
+import { announcementOf, type Connectors, isUnimplemented } from '../ports/backend.ts'
+import { type FailedAttempt, markDone, markLater, taskLeaseMs } from '../store/task-store.ts'
 import { mover } from './fallback.ts'
 
 /** What calls are made with. */
@@ -94,10 +94,10 @@ export function callMaker(options: CallOptions): MakeCalls {
       const { kind, attempts } = first
       log.warn({ err: error, kind, count: calls.length, attempts }, 'back end not notified')
       if (calls.length > 1 && isRefusal(error)) return makeEach(calls, 'received')
-      const isNotSent = wasNotSent(error) && fallback !== 'received'
-      const { moved, left } =
-        isNotSent && fallback === 'may move' ? await moveAway(calls) : { moved: [], left: calls }
-      if (left.length > 0) await markLater(db, ofKind(left), isNotSent ? 'unsent' : 'unclear')
+      const failed = fallback === 'received' ? 'unclear' : outcomeOf(error, kind)
+      const mayMove = failed !== 'unclear' && fallback === 'may move'
+      const { moved, left } = mayMove ? await moveAway(calls) : { moved: [], left: calls }
+      if (left.length > 0) await markLater(db, ofKind(left), failed)
       await Promise.all(moved.map((some) => make(some, 'stays')))
       return
     }
@@ -129,6 +129,12 @@ function ofKind(calls: BackendCall[]): Parameters<typeof markDone>[1] {
   const [first] = calls
   if (first === undefined) throw new Error('no call')
   return { kind: first.kind, subjectIds: calls.map(({ subjectId }) => subjectId) }
+}
+
+/** What a failed attempt came to. A payout that its connector has no operation for is one that nobody received. */
+function outcomeOf(error: unknown, kind: BackendCall['kind']): FailedAttempt {
+  if (wasNotSent(error)) return 'unsent'
+  return kind === 'payout' && isUnimplemented(error) ? 'unimplemented' : 'unclear'
 }
 
 const transientReasons = new Set<Reason>(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMIT_EXCEEDED'])

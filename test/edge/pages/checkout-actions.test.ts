@@ -11,7 +11,7 @@ import {
 } from '../../../gateway/pages/preview/samples.ts'
 import { eventually } from '../../support/eventually.ts'
 import { formOf, open, submit, unescaped } from '../../system/payments/browser.ts'
-import { cardOrigin, slowCardForms, startPages } from '../stand-ins/checkout.ts'
+import { cardOrigin, slowCardForms, startPages, withoutCards } from '../stand-ins/checkout.ts'
 
 const pages = await startPages()
 afterAll(() => pages.close())
@@ -88,6 +88,18 @@ describe('a wallet that gives no answer', () => {
   )
 })
 
+it('a wallet that the connector does not take is refused with a way to choose another means', async () => {
+  const form = formOf(await show({}))
+  const refused = Promise.reject(new Failure('UNSUPPORTED_CHANNEL_METHOD', 'no wallets'))
+  refused.catch(() => undefined)
+  pages.seen.wallet = refused
+  const { status, html } = await submit(form, { pin: '123456' })
+  pages.seen.wallet = undefined
+  expect(status).toBe(409)
+  expect(html).toContain(languages.en.walletNotOfferedText)
+  expect(html).toContain(`href="/pay/${pages.link}"`)
+})
+
 describe('a card form', () => {
   it('a card form is opened in the language of the page', async () => {
     const { html } = await show({ method: 'card' }, '?lang=pt-BR')
@@ -117,6 +129,17 @@ describe('a card form', () => {
     expect(status).toBe(503)
     expect(html).toContain(languages.es.cardUnavailable)
     expect(html).toContain(`href="/pay/${pages.link}/card?lang=es"`)
+  })
+
+  it('a card form that the connector does not have is no reason to wait, and the page offers another means', async () => {
+    const { status, html } = await show({ method: 'card', description: withoutCards })
+    expect(status).toBe(200)
+    expect(html).toContain(languages.en.cardNotOffered)
+    expect(html).not.toContain(languages.en.cardUnavailable)
+    expect(html).toContain(languages.en.walletInstead)
+    const framed = await open(`${pages.url}/card`)
+    expect(framed.html).toContain(languages.en.cardNotOffered)
+    expect(framed.html).not.toContain(languages.en.refresh)
   })
 })
 

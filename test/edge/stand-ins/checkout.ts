@@ -17,6 +17,8 @@ import { startEdge } from '../harness.ts'
 import { brandsOf } from './brands.ts'
 
 export const cardOrigin = 'https://cards.example'
+/** Of a payment whose connector takes no cards. */
+export const withoutCards = 'no cards'
 /** Makes the card form wait for `seen.slowForm`. */
 export const slowCardForms = 'slow card forms'
 
@@ -86,6 +88,7 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
       seen.themes.push(theme)
       const { description } = shownAt(linkToken)
       if (description === noCardForms) throw new Failure('SERVICE_UNAVAILABLE', 'no form')
+      if (description === withoutCards) throw new Failure('UNSUPPORTED_CHANNEL_METHOD', 'no cards')
       if (description === slowCardForms) await seen.slowForm
       return { frameUrl: `${cardOrigin}/form?lang=${language}` }
     },

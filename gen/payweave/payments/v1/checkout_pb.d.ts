@@ -668,7 +668,8 @@ export declare const CheckoutService: GenService<{
   },
   /**
    * Tries to pay with a wallet. A share that is not pending is returned unchanged. INVALID_ARGUMENT (INVALID_PARAMETER)
-   * for a malformed PIN or a channel without wallets.
+   * for a malformed PIN or a channel without wallets. INVALID_ARGUMENT (UNSUPPORTED_CHANNEL_METHOD) when the connector of the
+   * share takes no wallets: nothing was charged, the share is pending again, and the payer may choose another method.
    *
    * @generated from rpc payweave.payments.v1.CheckoutService.PayWithWallet
    */
@@ -679,7 +680,8 @@ export declare const CheckoutService: GenService<{
   },
   /**
    * Opens a card form. FAILED_PRECONDITION (PAYMENT_NOT_PAYABLE) when the share is not pending or
-   * its channel takes no cards here.
+   * its channel takes no cards here. INVALID_ARGUMENT (UNSUPPORTED_CHANNEL_METHOD) when the connector of the share takes no
+   * cards: the payer may choose another method.
    *
    * @generated from rpc payweave.payments.v1.CheckoutService.OpenCardFrame
    */
