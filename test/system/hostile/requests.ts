@@ -3,16 +3,29 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import type { SharedMesh } from '../../support/mesh.ts'
-import { newProfile } from '../accounts/account-client.ts'
+import { formOf, newProfile } from '../accounts/account-client.ts'
 import { institution_name } from '../accounts/customer.ts'
 import { type CallOptions, type Json, merchant, order, payer, person, unique } from '../harness.ts'
 import { seal, transferClient } from '../money/transfer-client.ts'
+import type { Form } from './fields.ts'
 
-/** A request that is good as it stands. */
-export type GoodRequest = { method: 'GET' | 'POST'; path: string; options: CallOptions }
+/** A request that is good as it stands; one with a form has it as its body. */
+export type GoodRequest = {
+  method: 'GET' | 'POST'
+  path: string
+  options: CallOptions
+  form?: Form
+}
 
 /** Makes the good request of a route. */
-export type Route = { name: string; make: () => Promise<GoodRequest> | GoodRequest }
+export type Route = {
+  name: string
+  make: () => Promise<GoodRequest> | GoodRequest
+  /** Fields that only a request with a hostile value has: parameters of a GET, paths in a body. */
+  absent?: string[]
+  /** The fields that are swept; all of them when unset. */
+  only?: RegExp
+}
 
 type Query = Record<string, string>
 
@@ -47,6 +60,7 @@ export async function goodRoutes(mesh: SharedMesh): Promise<Route[]> {
   )
   const delivery_id = String((listed.body['deliveries'] as Json[])[0]?.['delivery_id'])
   const mobile_number = person(0)
+  const called = { callback_url: urls.notify, authorisation_token: 'A'.repeat(32) }
 
   const get = (path: string, query: Query, version: string = contract): Route => ({
     name: `GET ${path}`,
@@ -70,7 +84,11 @@ export async function goodRoutes(mesh: SharedMesh): Promise<Route[]> {
   })
 
   return [
-    post('/payments/request', () => ({ api_key, transaction_request: paymentBody(urls) })),
+    post('/payments/request', () => ({
+      api_key,
+      fraud_check: 0,
+      transaction_request: paymentBody(urls),
+    })),
     post('/payments/cancel', () => ({ api_key, payment_details_id })),
     get('/payments/status', { api_key, payment_details_id }),
     post(
@@ -95,7 +113,8 @@ export async function goodRoutes(mesh: SharedMesh): Promise<Route[]> {
       sender_last_name: 'Boateng',
       diagnostics: 'true',
     }),
-    post('/account/personal_account', () => newProfile()),
+    post('/account/personal_account', () => ({ ...newProfile(), ...called })),
+    personalForm(called),
     post('/account/business_account', () => {
       const { first_name, last_name, email, mobile_number: number } = newProfile()
       return { business_name: unique('shop'), first_name, last_name, email, mobile_number: number }
@@ -110,26 +129,48 @@ export async function goodRoutes(mesh: SharedMesh): Promise<Route[]> {
       callback_url: urls.notify,
     })),
     get('/account/balance', { mobile_number }),
-    post('/account/transaction_history', () => ({
-      mobile_number,
-      start_date: '2026-11-01',
-      end_date: '2026-11-05',
-      limit: 5,
-    })),
+    {
+      ...post('/account/transaction_history', () => ({
+        mobile_number,
+        start_date: '2026-11-01',
+        end_date: '2026-11-05',
+        limit: 5,
+      })),
+      absent: ['cursor'],
+    },
     // The transaction that is accepted spends its session.
-    post('/institution/transaction', async () => transferBody(seal(mesh, await demo.session(0)))),
+    {
+      ...post('/institution/transaction', async () =>
+        transferBody(seal(mesh, await demo.session(0))),
+      ),
+      absent: ['quote_id'],
+    },
+    {
+      ...post('/institution/transaction', async () =>
+        inLists(transferBody(seal(mesh, await demo.session(0)))),
+      ),
+      name: 'POST /institution/transaction with lists',
+      only: /^(fees|debit_party|credit_party)\b/,
+    },
     get('/institution/transaction', {
       transaction_id: String(transfer['transaction_id']),
       institution_name,
     }),
     post('/institution/quote', () => quoteBody(session_token)),
     get('/institution/post', { quote_id, institution_name }),
-    get('/institution/transaction_history', {
-      mobile_number,
-      start_datetime: '2026-11-01',
-      end_datetime: '2026-11-05 12:00:00',
-    }),
-    post('/quote', () => ({ ...quoteBody(session_token), ...partiesOf('TTD') })),
+    {
+      ...get('/institution/transaction_history', {
+        mobile_number,
+        start_datetime: '2026-11-01',
+        end_datetime: '2026-11-05 12:00:00',
+        limit: '5',
+      }),
+      absent: ['cursor'],
+    },
+    {
+      ...post('/quote', () => ({ ...quoteBody(session_token), ...partiesOf('TTD') })),
+      absent: ['debit_party.currency'],
+    },
     get('/quote', { quote_id, institution_name }),
     post(
       '/bill_payments/pay',
@@ -139,7 +180,10 @@ export async function goodRoutes(mesh: SharedMesh): Promise<Route[]> {
     ),
     get('/bill_payments/status', { transaction_id }, bills),
     get('/bill_payments/receipt', { transaction_id }, bills),
-    get('/payments/list', { api_key, ...listQuery(mobile_number) }, merchantRoutes),
+    {
+      ...get('/payments/list', { api_key, ...listQuery(mobile_number) }, merchantRoutes),
+      absent: ['cursor'],
+    },
     get('/payments/events', { api_key, payment_details_id }, merchantRoutes),
     post(
       '/payments/refund',
@@ -147,17 +191,21 @@ export async function goodRoutes(mesh: SharedMesh): Promise<Route[]> {
       () => ({}),
       merchantRoutes,
     ),
-    get(
-      '/deliveries/list',
-      {
-        api_key,
-        payment_details_id,
-        event_type: 'payment_initiated',
-        status: 'delivered',
-        limit: '5',
-      },
-      merchantRoutes,
-    ),
+    {
+      ...get(
+        '/deliveries/list',
+        {
+          api_key,
+          payment_details_id,
+          event_type: 'payment_initiated',
+          status: 'delivered',
+          ...listedTimes,
+          limit: '5',
+        },
+        merchantRoutes,
+      ),
+      absent: ['cursor'],
+    },
     get('/deliveries/delivery', { api_key, delivery_id }, merchantRoutes),
     post(
       '/deliveries/resend',
@@ -188,6 +236,76 @@ function paymentBody(urls: Query): Json {
   }
 }
 
+/** The same transaction with its fees and parties in their other shape. */
+function inLists(transfer: Json): Json {
+  const pairs = (party: unknown) => [
+    { key: 'mobile_number', value: (party as Query)['mobile_number'] },
+    { key: 'metadata', value: 'none' },
+  ]
+  return {
+    ...transfer,
+    fees: [{ fee_type: 'sender_pays', fee_amount: '0.01', fee_currency: 'USD' }],
+    debit_party: pairs(transfer['debit_party']),
+    credit_party: pairs(transfer['credit_party']),
+  }
+}
+
+function personalForm(called: Query): Route {
+  const path = '/account/personal_account'
+  return {
+    name: `POST ${path} as a form`,
+    make: () => {
+      const form = { texts: { ...newProfile(called), ...personalTexts }, files: personalFiles }
+      return {
+        method: 'POST',
+        path,
+        options: {
+          query: { version: contract },
+          headers: { 'Content-Type': 'multipart/form-data; boundary=b' },
+          body: formOf(form.texts, form.files),
+        },
+        form,
+      }
+    },
+  }
+}
+
+const documentTexts = (name: string): Query => ({
+  [`${name}_type`]: 'passport',
+  [`${name}_number`]: 'G0123456',
+  [`${name}_issue_date`]: '2020-01-31',
+  [`${name}_expire_date`]: '2030-01-30',
+  [`${name}_issued_country`]: 'GH',
+  [`${name}_name`]: 'Ama Mensah',
+})
+
+const personalTexts: Query = {
+  dob: '1990-01-31',
+  nationality: 'GH',
+  occupation: 'Teacher',
+  address_line1: '1 High Street',
+  address_line2: 'Osu',
+  address_line3: 'Near the park',
+  city: 'Accra',
+  state_province: 'Greater Accra',
+  postal_code: 'GA-184',
+  country: 'GH',
+  ...documentTexts('id_document1'),
+  ...documentTexts('id_document2'),
+  poa_type: 'bill',
+  poa_bill_date: '2026-10-01',
+  poa_name: 'Ama Mensah',
+  poa_address: '1 High Street',
+}
+
+const pdf = '%PDF-1.7\nx'
+const personalFiles: Query = {
+  id_document1_file: pdf,
+  id_document2_file: pdf,
+  poa_file: pdf,
+  selfie: pdf,
+}
+
 function quoteBody(session_token: string): Json {
   return { session_token, institution_name, request_amount: '10.00', request_currency: 'USD' }
 }
@@ -216,10 +334,10 @@ function transferBody(session_token_enc: string): Json {
     description: 'Rent',
     transaction_type: 'p2p',
     fees: { total: '0.02', convenience: '0.00', sender_pays: '0.01', recipient_pays: '0.01' },
-    debit_party,
+    debit_party: { ...(debit_party as Json), currency: 'USD' },
     credit_party,
-    sender_kyc: { nationality: 'GH' },
-    recipient_kyc: { full_name: 'Kofi Boateng', country: 'GH' },
+    sender_kyc: { nationality: 'GH', full_name: 'Ama Mensah', country: 'GH' },
+    recipient_kyc: { nationality: 'GH', full_name: 'Kofi Boateng', country: 'GH' },
     transfer_information: {
       institution_name,
       receiving_country: 'GH',
@@ -248,13 +366,14 @@ function billBody(): Json {
   }
 }
 
+const listedTimes = { created_from: '2026-11-01 00:00:00', created_to: '2026-11-30 00:00:00' }
+
 function listQuery(mobile_number: string): Query {
   return {
     transaction_id: 'order',
     mobile_number,
     status: 'Pending',
-    created_from: '2026-11-01 00:00:00',
-    created_to: '2026-11-30 00:00:00',
+    ...listedTimes,
     limit: '5',
   }
 }

@@ -1,6 +1,6 @@
 // Hostile values for any field: JSON of each type as it is written, and texts that break parsers, databases, pages, logs and clocks.
 
-/** Texts, by what they are after. All of them fit a header or a query parameter once they are encoded. */
+/** Texts, by what they are after. All of them fit a query parameter once they are encoded; a header, those without control characters. */
 const textsByAim: Record<string, string[]> = {
   empty: ['', ' ', '\t', '   ', '\u00a0', '\u3000', '\u200b', '\ufeff'],
   control: [

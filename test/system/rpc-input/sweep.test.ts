@@ -1,5 +1,5 @@
 // Sends every method a good request with one bad field, for every field and in every way that its type allows: no answer may be
-// an error of ours, and what is refused is refused by its name and changes nothing.
+// an error of ours, and what breaks a rule is refused by its name and changes nothing. What a strange value leaves is not read.
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import {
