@@ -1,0 +1,32 @@
+// npm run fuzz: gives our own parsers changed inputs for a bounded time, and prints the input that breaks a rule.
+import { randomInt } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import { fuzz } from './fuzz.ts'
+import { targets } from './targets.ts'
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string', default: String(randomInt(2 ** 31 - 1)) },
+    target: { type: 'string' },
+  },
+})
+const seconds = Number(values.seconds)
+const seed = Number(values.seed)
+if (!(seconds > 0)) throw new Error('--seconds wants a number above zero')
+if (!Number.isSafeInteger(seed)) throw new Error('--seed wants a whole number')
+const chosen = targets.filter(({ name }) => values.target === undefined || name === values.target)
+if (chosen.length === 0) {
+  throw new Error(`--target wants one of ${targets.map(({ name }) => name).join(', ')}`)
+}
+
+const print = (line: string) => void process.stdout.write(`${line}\n`)
+print(`seed ${seed}`)
+for (const target of chosen) {
+  const { runs, report } = await fuzz(target, { withinMs: (1_000 * seconds) / chosen.length, seed })
+  print(`${target.name}: ${runs} inputs${report === undefined ? '' : ', a rule is broken'}`)
+  if (report === undefined) continue
+  print(report)
+  print(`Repeat: npm run fuzz -- --target ${target.name} --seed ${seed} --seconds ${seconds}`)
+  process.exitCode = 1
+}
