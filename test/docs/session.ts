@@ -14,7 +14,17 @@ const limitMs = 120_000
 const mark = '\u241e '
 
 /** Programs that work on what a test machine does not have. */
-const outsidePrograms = ['kubectl', 'docker', 'helm', 'cosign', 'nats', 'psql', 'npm', 'python3']
+const outsidePrograms = [
+  'kubectl',
+  'docker',
+  'helm',
+  'cosign',
+  'nats',
+  'psql',
+  'npm',
+  'python3',
+  'xargs',
+]
 
 /** What came of a session. */
 export interface Outcome {
@@ -128,6 +138,7 @@ function writePrograms(bin: string): void {
   write('npx', npxScript)
   write('curl', '[ -n "$DOCS_CHECK" ] || exec "$DOCS_CURL" --fail-with-body "$@"\n')
   write('mkdir', `[ -n "$DOCS_CHECK" ] || exec '${programOf('mkdir')}' "$@"\n`)
+  write('node', nodeScript)
   for (const name of outsidePrograms) write(name, outsideScript)
 }
 
@@ -148,6 +159,12 @@ case $program in
     done ;;
   *) refuse "$program: the test does not know this program" ;;
 esac
+`
+
+/** Where commands are only checked, the program that Node.js is to run has to be there. */
+const nodeScript = `
+[ -n "$DOCS_CHECK" ] || exec "$DOCS_NODE" "$@"
+[ -e "$1" ] || { echo "node: $1 is not there" >&2; exit 90; }
 `
 
 /** Looks at the files and scripts that a command names, and does nothing. */

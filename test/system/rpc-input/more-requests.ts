@@ -142,7 +142,15 @@ function payments({ projectId, merchantId }: Facts): Requests {
       reportRefund: [{ refundId: randomUUID(), outcome: TransferOutcome.COMPLETED }],
     }),
     ...requestsFor(SettlementService, {
-      listSettlements: [{ pageSize: 10, pageToken: randomUUID() }],
+      listSettlements: [
+        {
+          pageSize: 10,
+          pageToken: randomUUID(),
+          createdFrom: timestampFromDate(new Date(0)),
+          createdTo: timestampFromDate(new Date()),
+          connector: 'simulator',
+        },
+      ],
     }),
     ...requestsFor(PaymentOperationsService, {
       listWaitingRefunds: [

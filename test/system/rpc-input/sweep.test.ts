@@ -120,7 +120,7 @@ const credentials =
   /^(subscription_key|api_key|session_token|session_token_sealed|link_token|receipt_token|token)$/
 /** Ids that are not ours to give: those of clients and back ends, texts that we made up, and what one of them named. */
 const foreignIds =
-  /(\.transaction_id|organization_id|client_receipt_id|institution_receipt_id|subject_id|\.attempt_id|CreateTransactionRequest\.quote_id)$/
+  /(\.transaction_id|organization_id|client_receipt_id|institution_receipt_id|subject_id|\.attempt_id|CreateTransactionRequest\.quote_id|ListAuditRequest\.target_id)$/
 
 const isOpaque = ({ name }: DescField) => credentials.test(name)
 const isId = (field: DescField) =>
