@@ -2,6 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { ReplayJobState } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { PaymentState } from '#gen/payweave/payments/v1/payments_pb.js'
 import { ConfigurationError } from '#platform/process/configuration-error.ts'
 import { permissions } from '#platform/rpc/auth/roles.ts'
 import { openSandbox } from '../../console/sandbox.ts'
@@ -28,6 +31,8 @@ type Action = {
   claims?: boolean
   /** Whether the call is for no single project. */
   isForAll?: boolean
+  /** The state in which the page offers it, where that is not the usual one of its thing. */
+  when?: { thing: { state: number }; state: number }
 }
 
 const ofRouting = {
@@ -52,6 +57,24 @@ function actions(): Action[] {
       page: `${base}/payments/${payment.paymentId}`,
       post: 'refund',
       rpc: 'payweave.payments.v1.PaymentsService/RefundPayment',
+    },
+    {
+      page: `${base}/payments/${payment.paymentId}`,
+      post: 'cancel',
+      rpc: 'payweave.payments.v1.PaymentsService/CancelPayment',
+      when: { thing: payment, state: PaymentState.PENDING },
+    },
+    {
+      page: `${base}/pushes/${delivery.deliveryId}`,
+      post: 'cancel',
+      rpc: 'payweave.delivery.v1.DeliveryService/CancelDelivery',
+      when: { thing: delivery, state: DeliveryState.PENDING },
+    },
+    {
+      page: `${base}/pushes/replays/${job.jobId}`,
+      post: 'resume',
+      rpc: 'payweave.delivery.v1.ReplayService/ResumeReplayJob',
+      when: { thing: job, state: ReplayJobState.PAUSED },
     },
     {
       page: `${base}/pushes/${delivery.deliveryId}`,
@@ -231,7 +254,10 @@ describe.each(inDemo)('$role', ({ id, role }) => {
   it(`a ${role} sees the actions that they may take, and services refuse all others`, async () => {
     const browser = await harness.signedIn(id)
     const roles = permissions as Record<string, readonly string[]>
-    for (const { page, needs, post, rpc, fields, answers = 303, claims, isForAll } of actions()) {
+    for (const { page, needs, post, rpc, fields, answers = 303, ...one } of actions()) {
+      const { claims, isForAll, when } = one
+      const usual = when?.thing.state ?? 0
+      if (when !== undefined) when.thing.state = when.state
       const mayOpen = needs === undefined || (roles[needs]?.includes(role) ?? false)
       const may = (roles[rpc]?.includes(role) ?? false) && (claims !== true || mayOpen)
       const shown = await browser.get(page)
@@ -250,6 +276,7 @@ describe.each(inDemo)('$role', ({ id, role }) => {
         const { projectId } = harness.peers.projects.demo
         expect(call.projectId).toBe(isForAll === true ? undefined : projectId)
       }
+      if (when !== undefined) when.thing.state = usual
     }
   })
 })

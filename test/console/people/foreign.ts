@@ -1,0 +1,129 @@
+// What a person of one project must not reach: the pages and forms of another project, and its things by their ids.
+import { randomUUID } from 'node:crypto'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { FastifyInstance } from 'fastify'
+import type { Harness } from '../harness.ts'
+import type { Peers } from '../peers.ts'
+
+/** Addresses that answer a person of `demo` as if there were nothing, with ids of `other`. */
+export function foreignPages({ projects: { demo, other } }: Peers): string[] {
+  const things = [
+    `payments/${other.payment.paymentId}`,
+    `bills/${other.bill.transactionId}`,
+    `transfers/${other.transfer.movementId}`,
+    `pushes/${other.delivery.deliveryId}`,
+    `pushes/replays/${other.job.jobId}`,
+    `api-log/${other.request.entryId}`,
+    `customers/${other.customer.accountId}`,
+  ]
+  /** What no search finds by its id. */
+  const unsearched = [
+    `quotes/${other.quote.quoteId}?institution=${encodeURIComponent(other.quote.institutionName)}`,
+    `branding/preview?merchant=${other.payment.merchantId}`,
+    `branding/logo.png?merchant=${other.payment.merchantId}`,
+    `pushes/replays/${other.job.jobId}/events`,
+  ]
+  const places = [
+    '',
+    '/payments',
+    '/payments.csv',
+    `/payments?merchant=${other.payment.merchantId}`,
+    '/receivers',
+    '/receivers.csv',
+    '/balances',
+    '/customers',
+    '/customers?by=mobile&value=%2B12025550101',
+    `/customers/${other.customer.accountId}/personal`,
+    '/bills',
+    '/bills.csv',
+    `/bills/${other.bill.transactionId}/receipt.pdf`,
+    '/transfers',
+    '/customers.csv',
+    '/quotes',
+    '/quotes.csv',
+    '/transfers.csv',
+    '/api-log',
+    '/api-log.csv',
+    '/access',
+    '/balances/statement.csv',
+    '/developers',
+    '/developers/triggers',
+    '/branding',
+    '/branding/preview',
+    '/branding/logo.png',
+    '/pushes',
+    '/pushes.csv',
+    '/pushes/replays',
+    '/pushes/replays.csv',
+    '/pushes/tail',
+    '/pushes/tail/events',
+    '/search?q=1',
+  ]
+  return [
+    ...places.map((place) => `/projects/${other.projectId}${place}`),
+    ...[...things, ...unsearched].flatMap((thing) => [
+      `/projects/${other.projectId}/${thing}`,
+      `/projects/${demo.projectId}/${thing}`,
+    ]),
+    ...things.map((thing) => `/projects/${demo.projectId}/search?q=${thing.split('/').at(-1)}`),
+    ...things.map((thing) => `/search?q=${thing.split('/').at(-1)}`),
+    `/search?q=${other.projectId}`,
+    `/search?q=${other.quote.quoteId}`,
+    `/projects/${demo.projectId}/search?q=${other.quote.quoteId}`,
+    `/projects/${randomUUID()}/pushes`,
+  ]
+}
+
+/** Where the forms of `other` are sent. */
+export function foreignForms({ projects: { other }, approvals }: Peers): string[] {
+  const { refunds } = approvals
+  return [
+    `payments/${other.payment.paymentId}/cancel`,
+    'developers/subscription-keys',
+    'developers/api-keys',
+    'developers/triggers',
+    'developers/subscription-keys/revoke',
+    'developers/api-keys/revoke',
+    'access/update',
+    'branding/update',
+    'branding/preview',
+    'access/grants',
+    `payments/${other.payment.paymentId}/refund`,
+    `approvals/${refunds.approvalId}/approve`,
+    `approvals/${refunds.approvalId}/reject`,
+    `pushes/${other.delivery.deliveryId}/resend`,
+    `pushes/${other.delivery.deliveryId}/cancel`,
+    'pushes/replays',
+    `pushes/replays/${other.job.jobId}/cancel`,
+    `pushes/replays/${other.job.jobId}/pause`,
+    `pushes/replays/${other.job.jobId}/resume`,
+  ].map((place) => `/projects/${other.projectId}/${place}`)
+}
+
+/** Every route of the console below a project: `GET /projects/:projectId/payments`. */
+export async function routesOfProjects(harness: Harness): Promise<string[]> {
+  const routes: string[] = []
+  const listen = (message: unknown) => {
+    const { fastify } = message as { fastify: FastifyInstance }
+    fastify.addHook('onRoute', ({ method, url }) => {
+      for (const one of [method].flat()) routes.push(`${one} ${url}`)
+    })
+  }
+  subscribe('fastify.initialization', listen)
+  const app = await harness.another({}).finally(() => unsubscribe('fastify.initialization', listen))
+  await app.close()
+  return routes.filter((route) => /^(GET|POST) \/projects\/:projectId/.test(route))
+}
+
+/** The route of `routes` that a request reaches: of those that match, the one with the fewest parameters. */
+export function routeOf(method: string, path: string, routes: string[]): string | undefined {
+  const asked = `${method} ${path.split('?')[0]}`
+  const parameter = /:\w+/g
+  const count = (route: string) => route.match(parameter)?.length ?? 0
+  return routes
+    .filter((route) => {
+      const pattern = route.replaceAll('.', String.raw`\.`).replaceAll(parameter, '[^/]+')
+      return new RegExp(`^${pattern}$`).test(asked)
+    })
+    .toSorted((one, next) => count(one) - count(next))[0]
+}
