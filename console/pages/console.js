@@ -115,10 +115,21 @@ function followTail() {
   const waiting = []
   let isDrawing = false
   let missed = 0
+  let hasMissed = false
   const isPaused = () => pause.getAttribute('aria-pressed') === 'true'
+  const miss = (count) => {
+    hasMissed = true
+    missed += count
+  }
+  const say = () => {
+    const link = ['connecting', 'connected', 'ended: reload the page'][source.readyState]
+    const words = hasMissed ? `${link}; ${missed || 'some'} changes were missed` : link
+    if (state.textContent !== words) state.textContent = words
+  }
   // All that came since the last frame is drawn at once: hundreds of changes a second leave the page usable.
   const draw = () => {
     isDrawing = false
+    say()
     if (isPaused()) return
     const newest = waiting.splice(0).slice(-tailRows).toReversed()
     body.prepend(...newest.map((change) => rowOf(change, table.dataset.base)))
@@ -130,19 +141,20 @@ function followTail() {
     requestAnimationFrame(draw)
   }
   const source = new EventSource(table.dataset.source)
-  source.addEventListener('open', () => (state.textContent = 'connected'))
-  source.addEventListener('error', () => {
-    state.textContent =
-      source.readyState === EventSource.CLOSED ? 'ended: reload the page' : 'connecting'
-  })
+  source.addEventListener('open', say)
+  source.addEventListener('error', say)
   source.addEventListener('change', (event) => {
     waiting.push(JSON.parse(event.data))
-    if (waiting.length > tailRows) waiting.shift()
+    if (waiting.length > tailRows) {
+      waiting.shift()
+      // Without a pause it would have left the table at once.
+      if (isPaused()) miss(1)
+    }
     due()
   })
   source.addEventListener('gap', (event) => {
-    missed += JSON.parse(event.data).missed
-    state.textContent = `connected; ${missed || 'some'} changes were missed`
+    miss(JSON.parse(event.data).missed)
+    say()
   })
   pause.addEventListener('click', () => {
     pause.setAttribute('aria-pressed', String(!isPaused()))

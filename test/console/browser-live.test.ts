@@ -19,6 +19,24 @@ describeInTab((signedIn) => {
     await expectAccessible(page)
   })
 
+  it('a live tail counts what it drops during a pause as missed', async () => {
+    const tab = signedIn()
+    const page = await tab.open(`${projectBase(tab)}/pushes/tail`)
+    const first = page.locator('#tail tbody tr').first()
+    const state = page.locator('#tail-state')
+    await eventually(async () => expect(await first.textContent()).toContain('1000'))
+    expect(await state.textContent()).toBe('connected')
+    await page.getByRole('button', { name: 'Pause' }).click()
+    tab.harness.peers.tail.more.resolve(230)
+    await eventually(async () =>
+      expect(await state.textContent()).toBe('connected; 30 changes were missed'),
+    )
+    expect(await first.textContent()).toContain('1000')
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await eventually(async () => expect(await first.textContent()).toContain('1230'))
+    expect(await state.textContent()).toBe('connected; 30 changes were missed')
+  })
+
   it('a part that changes by itself is renewed without a reload', async () => {
     const tab = signedIn()
     const { job } = tab.harness.peers.projects.demo

@@ -160,6 +160,8 @@ export function newPeers(texts: Texts = evilTexts) {
     ...auditPeers(seen, texts, many, institutionId).access,
   }
   const { payments, most, second } = paymentsPeer({ of, seen, many, pages, crowd, refunds, texts })
+  /** How many changes a tail sends after its first ones, once a test says so. */
+  const tail = { more: Promise.withResolvers<number>() }
   const deliveries: Partial<ServiceImpl<typeof DeliveryService>> = {
     listDeliveries({ projectId, pageToken, state, subjectId, pageSize }) {
       seen('ListDeliveries')
@@ -190,11 +192,17 @@ export function newPeers(texts: Texts = evilTexts) {
       const [attempt] = attempts
       if (attempt === undefined) throw new Error('a push that was tried')
       yield { event: { case: 'heartbeat' as const, value: {} } }
-      for (let number = 1; number <= tailed; number += 1) {
+      const change = (number: number) => {
         const value = { deliveryId, projectId, kind, origin, attempt: { ...attempt, number } }
-        yield { event: { case: 'change' as const, value } }
+        return { event: { case: 'change' as const, value } }
       }
-      await new Promise((resolve) => currentContext()?.signal?.addEventListener('abort', resolve))
+      for (let number = 1; number <= tailed; number += 1) yield change(number)
+      const aborted = new Promise<number>((resolve) =>
+        currentContext()?.signal?.addEventListener('abort', () => resolve(0)),
+      )
+      const more = await Promise.race([aborted, tail.more.promise])
+      for (let number = 1; number <= more; number += 1) yield change(tailed + number)
+      await aborted
     },
   }
   const jobAfter = (rpc: string) => (about: { projectId: string }) => {
@@ -320,6 +328,7 @@ export function newPeers(texts: Texts = evilTexts) {
     crowd,
     most,
     second,
+    tail,
     approvals,
     ...handlers,
     ...staffPeers(seen, texts, many),
