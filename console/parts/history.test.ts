@@ -72,6 +72,98 @@ describe('alerts', () => {
     expect(add([failed, 1])).toEqual([])
   })
 
+  it('an alert on a counter forgets what grew before its own span', () => {
+    const { add } = minutes()
+    const blocked = (value: number): [string, number, string, object] => [
+      'payweave_delivery_egress_blocks_total',
+      value,
+      'delivery',
+      { cause: 'private' },
+    ]
+    add(blocked(0))
+    expect(add(blocked(51))).toEqual(['PayweavePushesBlocked delivery private fires'])
+    for (let minute = 0; minute < 14; minute += 1) expect(add(blocked(51))).toHaveLength(1)
+    expect(add(blocked(51))).toEqual([])
+    const retried = 'payweave_inbox_retried_total'
+    for (let minute = 0; minute < 10; minute += 1) add([retried, minute * 6])
+    expect(add([retried, 60])).toEqual([])
+    expect(add([retried, 67])).toEqual(['PayweaveIntakeRepeats payments pends'])
+  })
+
+  it('an alert on a gauge looks at its fall from the highest value, or its rise from the lowest', () => {
+    const { add } = minutes()
+    const rounding = (value: number): [string, number, string, object] => [
+      'payweave_ledger_fx_rounding_minor_units',
+      value,
+      'accounts',
+      { currency: 'USD' },
+    ]
+    expect(add(rounding(40))).toEqual([])
+    expect(add(rounding(90))).toEqual([])
+    expect(add(rounding(89))).toEqual(['PayweaveFxRoundingFalls accounts USD fires'])
+    expect(add(rounding(90))).toEqual([])
+    const givenUp = (value: number): [string, number, string, object] => [
+      'payweave_delivery_dead_letters',
+      value,
+      'delivery',
+      { state: 'exhausted' },
+    ]
+    add(givenUp(7))
+    expect(add(givenUp(107))).toEqual([])
+    expect(add(givenUp(108))).toEqual(['PayweavePushesGivenUp delivery fires'])
+    // Somebody has sent them again.
+    for (let minute = 0; minute < 5; minute += 1) expect(add(givenUp(0))).toHaveLength(1)
+    expect(add(givenUp(0))).toEqual([])
+  })
+
+  it('an alert on a share compares what grew in five minutes, from its first failure on', () => {
+    const { add } = minutes()
+    const requests = (status: string, value: number): [string, number, string, object] => [
+      'payweave_http_requests_total',
+      value,
+      'gateway',
+      { status },
+    ]
+    add(requests('200', 1_000))
+    expect(add(requests('200', 1_990), requests('503', 10))).toEqual([])
+    expect(add(requests('200', 1_990), requests('503', 11))).toEqual([
+      'PayweaveRequestsFail gateway pends',
+    ])
+    for (let minute = 0; minute < 4; minute += 1) {
+      add(requests('200', 1_990), requests('503', 11))
+    }
+    expect(add(requests('200', 1_990), requests('503', 11))).toEqual([])
+  })
+
+  it('an alert on a quantile looks at how many were below its bound', () => {
+    const { add } = minutes()
+    const posts = (of: 'bucket' | 'count', value: number): [string, number, string, object] => [
+      `payweave_delivery_first_post_seconds_${of}`,
+      value,
+      'delivery',
+      of === 'bucket' ? { le: '5' } : {},
+    ]
+    add(posts('bucket', 100), posts('count', 100))
+    expect(add(posts('bucket', 195), posts('count', 200))).toEqual([])
+    expect(add(posts('bucket', 289), posts('count', 300))).toEqual([
+      'PayweavePushesLate delivery pends',
+    ])
+  })
+
+  it('an alert on keys counts the different ones of all replicas', () => {
+    const { add, nowS } = minutes()
+    const key = (key_id: string, value: number): [string, number, string, object] => [
+      'payweave_key_made_time_seconds',
+      value,
+      'payments',
+      { file: 'seal.key', state: 'current', key_id },
+    ]
+    expect(add(key('a', nowS()), key('a', nowS()))).toEqual([])
+    expect(add(key('a', nowS()), key('b', nowS()))).toEqual([
+      'PayweaveKeysDiffer payments seal.key pends',
+    ])
+  })
+
   it('an alert on a time looks at its age, apart by the labels of its rule', () => {
     const { add, nowS } = minutes()
     const key = (file: string, ageDays: number): [string, number, string, object] => [

@@ -9,7 +9,10 @@ export type PartSample = Sample & { part: string }
 export type Round = { timeMs: number; samples: PartSample[] }
 
 /** What one round leaves behind: the value of each backlog, and of each group of each rule. */
-type Kept = { timeMs: number; backlogs: (number | undefined)[]; groups: Map<string, number>[] }
+type Kept = { timeMs: number; backlogs: (number | undefined)[]; groups: Map<string, Reading>[] }
+
+/** The value of a group in one round; of a share, that of its whole. */
+type Reading = { value: number; whole: number }
 
 /** A backlog with its values of an hour, the oldest first; undefined where nobody answered. */
 export type BacklogTrend = Backlog & { values: (number | undefined)[] }
@@ -47,8 +50,11 @@ export function createHistory() {
 }
 
 function isOf({ metric, labels = {} }: Selector, sample: Sample): boolean {
-  const wanted = Object.entries(labels)
-  return sample.metric === metric && wanted.every(([name, value]) => sample.labels[name] === value)
+  if (sample.metric !== metric) return false
+  return Object.entries(labels).every(([name, wanted]) => {
+    const value = sample.labels[name] ?? ''
+    return wanted instanceof RegExp ? wanted.test(value) : wanted === value
+  })
 }
 
 function maxOf(samples: Sample[]): number | undefined {
@@ -56,26 +62,44 @@ function maxOf(samples: Sample[]): number | undefined {
 }
 
 /** The value of a rule by part and by its own labels. */
-function groupsOf({ of, by = [], as }: Rule, samples: PartSample[], timeMs: number) {
-  const groups = new Map<string, number>()
-  for (const sample of samples.filter((one) => of.some((selector) => isOf(selector, one)))) {
-    const group = [sample.part, ...by.map((name) => sample.labels[name] ?? '')].join(' ')
-    const before = groups.get(group)
-    // The highest of the replicas; of counters the sum.
-    if (as === 'growth') groups.set(group, (before ?? 0) + sample.value)
-    else groups.set(group, Math.max(before ?? Number.NEGATIVE_INFINITY, sample.value))
-  }
-  if (as === 'age') for (const [group, value] of groups) groups.set(group, timeMs / 1_000 - value)
-  return groups
+function groupsOf(rule: Rule, samples: PartSample[], timeMs: number): Map<string, Reading> {
+  const { of, whole, by = [] } = rule
+  const isPart = (one: PartSample) => of.some((selector) => isOf(selector, one))
+  const isWhole = (one: PartSample) => whole !== undefined && isOf(whole, one)
+  const groups = Map.groupBy(
+    samples.filter((one) => isPart(one) || isWhole(one)),
+    ({ part, labels }) => [part, ...by.map((name) => labels[name] ?? '')].join(' '),
+  )
+  return new Map(
+    [...groups].map(([group, own]) => [
+      group,
+      {
+        value: valueOf(rule, own.filter(isPart), timeMs),
+        whole: sumOf(own.filter(isWhole)),
+      },
+    ]),
+  )
 }
 
-type RuleRound = { timeMs: number; groups: Map<string, number> | undefined }
+/** The highest of the replicas; of counters the sum. */
+function valueOf({ as }: Rule, samples: PartSample[], timeMs: number): number {
+  if (as === 'growth' || as === 'share') return sumOf(samples)
+  if (as === 'kinds') return new Set(samples.map(({ labels }) => labels['key_id'])).size
+  const highest = Math.max(...samples.map(({ value }) => value))
+  return as === 'age' ? timeMs / 1_000 - highest : highest
+}
+
+function sumOf(samples: PartSample[]): number {
+  return samples.reduce((sum, { value }) => sum + value, 0)
+}
+
+type RuleRound = { timeMs: number; groups: Map<string, Reading> | undefined }
 
 function alertsOf(rule: Rule, rounds: RuleRound[]): Alert[] {
   const last = rounds.at(-1)
   return [...(last?.groups?.keys() ?? [])].flatMap((group) => {
-    const values = rounds.map(({ timeMs, groups }) => ({ timeMs, value: groups?.get(group) }))
-    const seen = rule.as === 'growth' ? growthOf(values) : values
+    const readings = rounds.map(({ timeMs, groups }) => ({ timeMs, reading: groups?.get(group) }))
+    const seen = seenAs(rule, readings)
     // Back from now to the first round in which it did not hold.
     const broken = seen.findLastIndex(({ value }) => value === undefined || !holds(rule, value))
     const [first] = seen.slice(broken + 1)
@@ -87,15 +111,44 @@ function alertsOf(rule: Rule, rounds: RuleRound[]): Alert[] {
 }
 
 type Value = { timeMs: number; value: number | undefined }
+type ReadingAt = { timeMs: number; reading: Reading | undefined }
 
-/** How much a counter has grown since the first value, at each of them; a restart begins at zero. */
-function growthOf(values: Value[]): Value[] {
-  let grown = 0
-  return values.map(({ timeMs, value }, at) => {
-    const before = values[at - 1]?.value
-    if (value !== undefined && before !== undefined) grown += Math.max(0, value - before)
-    return { timeMs, value: grown }
+/** The lowest value of the hour is compared with the highest of so long. */
+const riseEndMs = 300_000
+/** Rounds are a little more than a minute apart: five minutes have five of them. */
+const slackMs = 30_000
+
+/** The values that the condition is on; undefined where nothing was read. */
+function seenAs(rule: Rule, readings: ReadingAt[]): Value[] {
+  return readings.map(({ timeMs, reading }, at) => {
+    const within = (ms: number) =>
+      readings.slice(0, at + 1).filter((one) => one.timeMs >= timeMs - ms - slackMs)
+    return { timeMs, value: seenNow(rule, reading, within) }
   })
+}
+
+function seenNow(
+  { as, overS }: Rule,
+  reading: Reading | undefined,
+  within: (ms: number) => ReadingAt[],
+): number | undefined {
+  const spanMs = overS === undefined ? keptMs : overS * 1_000
+  const growth = (of: keyof Reading) => growthIn(within(spanMs).map((one) => one.reading?.[of]))
+  const values = (ms: number) => within(ms).flatMap((one) => one.reading?.value ?? [])
+  if (as === 'growth') return growth('value')
+  if (reading === undefined) return undefined
+  if (as === 'share') return growth('whole') === 0 ? undefined : growth('value') / growth('whole')
+  if (as === 'fall') return Math.max(...values(spanMs)) - reading.value
+  if (as === 'rise') return Math.max(...values(riseEndMs)) - Math.min(...values(spanMs))
+  return reading.value
+}
+
+/** How much a counter has grown since the first value; a restart begins at zero. */
+function growthIn(values: (number | undefined)[]): number {
+  return values.reduce<number>((grown, value, at) => {
+    const before = values[at - 1]
+    return value === undefined || before === undefined ? grown : grown + Math.max(0, value - before)
+  }, 0)
 }
 
 function holds({ is, limit }: Rule, value: number): boolean {

@@ -53,7 +53,9 @@ const facts = {
 const wanted = new Set([
   ...Object.values(facts),
   ...backlogs.map(({ metric }) => metric),
-  ...rules.flatMap(({ of }) => of.map(({ metric }) => metric)),
+  ...rules.flatMap(({ of, whole }) =>
+    [...of, ...(whole ? [whole] : [])].map(({ metric }) => metric),
+  ),
 ])
 
 /** Starts to read the parts. */

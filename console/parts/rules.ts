@@ -1,7 +1,7 @@
 // What the page Now shows of the metrics: backlogs with their ages, and the alerts of the shipped rules that one metric decides.
 
-/** Values of a metric that have these labels. */
-export type Selector = { metric: string; labels?: Readonly<Record<string, string>> }
+/** Values of a metric that have these labels; an expression matches the whole label. */
+export type Selector = { metric: string; labels?: Readonly<Record<string, string | RegExp>> }
 
 /** One line of the page: the highest value of any replica. */
 export type Backlog = Selector & { label: string; isAge?: boolean }
@@ -43,38 +43,66 @@ export type Rule = {
   severity: 'page' | 'ticket'
   /** Any of these. */
   of: readonly Selector[]
+  /** What a `share` is of. */
+  whole?: Selector
   by?: readonly string[]
-  /** `age`: of a Unix time. `growth`: of a counter in the last hour, all replicas together. */
-  as?: 'age' | 'growth'
+  as?: View
+  /** How long `growth`, `share`, `fall` and `rise` look back, at most an hour, which it is unless it is given. */
+  overS?: number
   is: 'above' | 'below'
   limit: number
   forS: number
-  /** Name of its file in docs/runbooks. */
-  runbook: string
+}
+
+/**
+ * What the condition is on, where it is not the value itself. `age`: of a Unix time. `growth`: of a counter, all replicas together.
+ * `share`: the growth of a counter in that of `whole`. `fall`: from the highest value to this one. `rise`: from the lowest value to the highest of the last five minutes. `kinds`: how
+ * many values the label `key_id` has.
+ */
+type View = 'age' | 'growth' | 'share' | 'fall' | 'rise' | 'kinds'
+
+/** The name of the runbook of an alert in docs/runbooks: `part-down` of PayweavePartDown. */
+export function runbookOf(alert: string): string {
+  const words =
+    alert
+      .replace('Payweave', '')
+      .replace('JetStream', 'Jetstream')
+      .match(/[A-Z][a-z]+/g) ?? []
+  return words.join('-').toLowerCase()
 }
 
 /** Counted by the reader itself: replicas of a part that answered. */
 export const repliesMetric = 'up'
 
-type Condition = Pick<Rule, 'of' | 'is' | 'limit' | 'by' | 'as'>
+type Condition = Pick<Rule, 'of' | 'whole' | 'is' | 'limit' | 'by' | 'as' | 'overS'>
 
 function above(limit: number, ...of: Selector[]): Condition {
   return { of, is: 'above', limit }
 }
 
-function below(limit: number, metric: string): Condition {
-  return { of: [{ metric }], is: 'below', limit }
+function below(limit: number, ...of: Selector[]): Condition {
+  return { of, is: 'below', limit }
+}
+
+/** A condition on the share in another counter, both as they grew in five minutes. */
+function shareIn(whole: string, condition: Condition): Condition {
+  return { ...condition, whole: metric(whole), as: 'share', overS: 300 }
+}
+
+/** A quantile of a histogram is above one of its bounds: too few were below it. */
+function quantileAbove(histogram: string, quantile: number, bound: string): Condition {
+  const fast = metric(`${histogram}_bucket`, { le: bound })
+  return shareIn(`${histogram}_count`, below(quantile, fast))
 }
 
 const metric = (name: string, labels?: Selector['labels']): Selector =>
   labels === undefined ? { metric: name } : { metric: name, labels }
 
-const page = (alert: string, forS: number, condition: Condition, runbook: string): Rule => ({
+const page = (alert: string, forS: number, condition: Condition): Rule => ({
   ...condition,
   alert,
   severity: 'page',
   forS,
-  runbook,
 })
 const ticket: typeof page = (...rule) => ({ ...page(...rule), severity: 'ticket' })
 
@@ -98,45 +126,84 @@ const claimed = metric('payweave_institution_open_oldest_seconds', { state: 'cla
 const reserved = metric('payweave_quotes_reservation_oldest_seconds')
 const reviews = metric('payweave_billing_review_oldest_seconds')
 
+const retried = metric('payweave_inbox_retried_total')
+const blocked = metric('payweave_delivery_egress_blocks_total')
+const givenUp = metric('payweave_delivery_dead_letters', { state: 'exhausted' })
+const rounding = metric('payweave_ledger_fx_rounding_minor_units')
+const workDead = metric('payweave_connector_work_dead')
+const workFails = metric('payweave_connector_work_failing_oldest_seconds')
+const requests = 'payweave_http_requests_total'
+const failed = metric(requests, { status: /^5..$/ })
+const calls = 'payweave_rpc_duration_seconds_count'
+const callsFailed = metric(calls, { code: /^(internal|unknown|data_loss)$/ })
+const rates = 'payweave_quotes_rate_requests_total'
+const stale = metric(rates, { outcome: /^(failed|stale)$/ })
+
+/** Those of connectors hold only where METRICS_URLS names the connector. */
 export const rules: readonly Rule[] = [
-  page('PayweavePartDown', 180, below(1, repliesMetric), 'part-down'),
-  page(
-    'PayweaveDatabaseConnectionsShort',
-    300,
-    above(8, connections),
-    'database-connections-short',
-  ),
-  ticket('PayweaveEventLoopSlow', 600, above(0.45, eventLoop), 'event-loop-slow'),
-  page('PayweaveJetStreamDown', 120, below(1, 'payweave_jetstream_up'), 'jetstream-down'),
-  page('PayweaveEventsNotConfirmed', 300, above(120, unconfirmed), 'events-not-confirmed'),
-  page('PayweaveEventsRefused', 60, above(0, ...deadLetters), 'events-refused'),
-  page('PayweaveLedgerBroken', 0, above(0, metric('payweave_ledger_findings')), 'ledger-broken'),
+  page('PayweavePartDown', 180, below(1, metric(repliesMetric))),
+  page('PayweaveDatabaseConnectionsShort', 300, above(8, connections)),
+  ticket('PayweaveEventLoopSlow', 600, above(0.45, eventLoop)),
+  page('PayweaveJetStreamDown', 120, below(1, metric('payweave_jetstream_up'))),
+  page('PayweaveEventsNotConfirmed', 300, above(120, unconfirmed)),
+  page('PayweaveEventsRefused', 60, above(0, ...deadLetters)),
+  page('PayweaveLedgerBroken', 0, above(0, metric('payweave_ledger_findings'))),
+  ticket('PayweaveLedgerNotChecked', 600, { ...above(1_800, checked), as: 'age' }),
+  page('PayweaveSettlementsRefused', 60, above(0, refused)),
+  ticket('PayweaveSettlementsNotCompared', 300, above(600, compared)),
+  page('PayweaveBackEndSilent', 300, { ...above(900, ...backEndTasks), by: ['kind'] }),
+  ticket('PayweaveRefundsFail', 0, { ...above(0, refundsFailed), as: 'growth' }),
+  ticket('PayweaveRefundsUnreported', 300, above(259_200, unreported)),
+  page('PayweaveTransfersStuck', 0, { ...above(0, stuck), as: 'growth' }),
+  page('PayweaveTransactionsWait', 300, above(300, claimed)),
+  ticket('PayweaveQuotesHeld', 300, above(600, reserved)),
+  ticket('PayweaveBillsWaitForPeople', 600, above(14_400, reviews)),
+  page('PayweaveBillsWaitForLedger', 900, above(0, billing('ledger'))),
+  ticket('PayweaveBillersSilent', 900, above(50, billing('biller'))),
+  ticket('PayweaveKeyOld', 1_800, { ...above(366 * 86_400, currentKeys), by: ['file'], as: 'age' }),
+  ticket('PayweaveKeysDiffer', 900, { ...above(1, currentKeys), by: ['file'], as: 'kinds' }),
+  // 0.1 a second.
+  ticket('PayweaveIntakeRepeats', 900, { ...above(30, retried), as: 'growth', overS: 300 }),
+  ticket('PayweavePushesBlocked', 0, {
+    ...above(50, blocked),
+    by: ['cause'],
+    as: 'growth',
+    overS: 900,
+  }),
+  ticket('PayweavePushesGivenUp', 0, { ...above(100, givenUp), as: 'rise' }),
+  page('PayweaveFxRoundingFalls', 0, { ...above(0, rounding), by: ['currency'], as: 'fall' }),
+  page('PayweaveRequestsFail', 300, shareIn(requests, above(0.01, failed))),
   ticket(
-    'PayweaveLedgerNotChecked',
+    'PayweaveRequestsSlow',
     600,
-    { ...above(1_800, checked), as: 'age' },
-    'ledger-not-checked',
+    quantileAbove('payweave_http_request_duration_seconds', 0.99, '1'),
   ),
-  page('PayweaveSettlementsRefused', 60, above(0, refused), 'settlements-refused'),
-  ticket('PayweaveSettlementsNotCompared', 300, above(600, compared), 'settlements-not-compared'),
-  page(
-    'PayweaveBackEndSilent',
-    300,
-    { ...above(900, ...backEndTasks), by: ['kind'] },
-    'back-end-silent',
-  ),
-  ticket('PayweaveRefundsFail', 0, { ...above(0, refundsFailed), as: 'growth' }, 'refunds-fail'),
-  ticket('PayweaveRefundsUnreported', 300, above(259_200, unreported), 'refunds-unreported'),
-  page('PayweaveTransfersStuck', 0, { ...above(0, stuck), as: 'growth' }, 'transfers-stuck'),
-  page('PayweaveTransactionsWait', 300, above(300, claimed), 'transactions-wait'),
-  ticket('PayweaveQuotesHeld', 300, above(600, reserved), 'quotes-held'),
-  ticket('PayweaveBillsWaitForPeople', 600, above(14_400, reviews), 'bills-wait-for-people'),
-  page('PayweaveBillsWaitForLedger', 900, above(0, billing('ledger')), 'bills-wait-for-ledger'),
-  ticket('PayweaveBillersSilent', 900, above(50, billing('biller')), 'billers-silent'),
+  page('PayweaveCallsFail', 300, shareIn(calls, above(0.005, callsFailed))),
+  ticket('PayweaveRatesStale', 600, shareIn(rates, above(0.5, stale))),
   ticket(
-    'PayweaveKeyOld',
-    1_800,
-    { ...above(366 * 86_400, currentKeys), by: ['file'], as: 'age' },
-    'key-old',
+    'PayweavePushesLate',
+    600,
+    quantileAbove('payweave_delivery_first_post_seconds', 0.95, '5'),
   ),
+  page('PayweaveConnectorWorkDead', 0, { ...above(0, workDead), by: ['kind'] }),
+  page('PayweaveConnectorWorkFails', 300, { ...above(900, workFails), by: ['kind'] }),
+]
+
+/**
+ * The shipped rules that need Prometheus: for what it scrapes, for metrics of other exporters, for series that begin, and for what two
+ * growths decide.
+ */
+export const rulesOfPrometheus: readonly string[] = [
+  'PayweavePartsNotScraped',
+  'PayweaveConsoleDown',
+  'PayweaveFallbackUsed',
+  'PayweaveFxRoundingGrows',
+  'PayweaveCertificateExpires',
+  'PayweaveCertificatesNotScraped',
+  'PayweaveNatsServerDown',
+  'PayweaveStreamControllerDown',
+  'PayweavePostgresStandbyLost',
+  'PayweaveLogNotArchived',
+  'PayweaveBackupOld',
+  'PayweaveRestoreDrillOld',
 ]

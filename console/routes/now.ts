@@ -6,11 +6,11 @@ import type { FastifyInstance } from 'fastify'
 import { Failure } from '#core/errors/errors.ts'
 import { isOfStaff } from '#platform/rpc/auth/roles.ts'
 import type { Work, Worker } from '../http/work.ts'
-import { count, type Section, text } from '../pages/blocks.ts'
+import { type Cell, count, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import type { Alert, BacklogTrend } from '../parts/history.ts'
 import type { Parts, Replica, Seen } from '../parts/reader.ts'
-import { rules } from '../parts/rules.ts'
+import { rules, rulesOfPrometheus, runbookOf } from '../parts/rules.ts'
 import { firstRows } from './list.ts'
 
 type Options = { worker: Worker; parts: Parts }
@@ -34,10 +34,11 @@ export function registerNow(app: FastifyInstance, { worker, parts }: Options): v
     worker.page(async (work) => {
       requireStaff(work)
       const { name } = work.request.params as { name: string }
-      const rule = rules.find(({ runbook }) => runbook === name)
-      if (rule === undefined) throw new Failure('ENDPOINT_NOT_FOUND', 'There is no such page.')
-      const source = await readFile(join(runbooks, `${rule.runbook}.md`), 'utf8')
-      return sendSections(work.reply, { title: rule.alert, sections: [{ source }] })
+      const alerts = [...rules.map(({ alert }) => alert), ...rulesOfPrometheus]
+      const alert = alerts.find((one) => runbookOf(one) === name)
+      if (alert === undefined) throw new Failure('ENDPOINT_NOT_FOUND', 'There is no such page.')
+      const source = await readFile(join(runbooks, `${name}.md`), 'utf8')
+      return sendSections(work.reply, { title: alert, sections: [{ source }] })
     }),
   )
 }
@@ -65,26 +66,43 @@ function sectionsOf({ timeMs, replicas, trends, alerts }: Seen): Section[] {
         rows: trends.map(trendRow),
       },
     },
+    prometheusSection,
   ]
 }
 
 function alertsSection(alerts: Alert[]): Section {
   return {
     heading: 'Alerts',
-    note: `${rules.length} of the shipped rules, by what the console reads itself. Rates, shares and certificates are for Prometheus alone.`,
+    note: `${rules.length} of the ${rules.length + rulesOfPrometheus.length} shipped rules, by what the console reads itself; those of a connector where METRICS_URLS names it.`,
     table: {
       head: ['Alert', 'State', 'For', 'Since', 'Value', 'Runbook'],
       empty: 'No condition of an alert holds.',
-      rows: alerts.map(({ alert, severity, isFiring, group, sinceMs, value, runbook, as }) => [
+      rows: alerts.map(({ alert, severity, isFiring, group, sinceMs, value, as }) => [
         text(alert),
         { state: isFiring ? severity : 'pending' },
         text(group),
         { at: timestampFromMs(sinceMs) },
-        count(as === 'age' ? age(value) : shown(value)),
-        { text: runbook, href: `/now/runbooks/${runbook}` },
+        count(as === 'age' ? age(value) : as === 'share' ? percent(value) : shown(value)),
+        runbookCell(alert),
       ]),
     },
   }
+}
+
+function runbookCell(alert: string): Cell {
+  const name = runbookOf(alert)
+  return { text: name, href: `/now/runbooks/${name}` }
+}
+
+/** What the list of alerts cannot have. */
+const prometheusSection: Section = {
+  heading: 'Alerts of Prometheus alone',
+  note: 'The console does not evaluate these: they need more than the metrics of the parts in one hour.',
+  table: {
+    head: ['Alert', 'Runbook'],
+    empty: '',
+    rows: rulesOfPrometheus.map((alert) => [text(alert), runbookCell(alert)]),
+  },
 }
 
 function partsSection(replicas: Replica[]): Section {
@@ -122,6 +140,11 @@ function trendRow({ label, isAge, values }: BacklogTrend) {
 /** A count, or a value with what matters of its fraction. */
 function shown(value: number): string {
   return String(Number(value.toPrecision(3)))
+}
+
+/** A share: `2.5 %`. */
+function percent(value: number): string {
+  return `${shown(100 * value)} %`
 }
 
 const units = [

@@ -6,7 +6,12 @@ import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { schemaOwners } from '#platform/db/schemas.ts'
-import { backlogs, rules as shown } from '../../console/parts/rules.ts'
+import {
+  backlogs,
+  rulesOfPrometheus,
+  runbookOf,
+  rules as shown,
+} from '../../console/parts/rules.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { type Manifest, ofKind, render } from './kustomize.ts'
 import { programOrSkip } from './program.ts'
@@ -55,63 +60,55 @@ function ownMetrics(): RegExp[] {
   )
 }
 
-/** Conditions that need rates, shares, or the series of Prometheus itself, another exporter or a connector, which the console does not read. */
-const forPrometheusAlone = [
-  'PayweavePartsNotScraped',
-  'PayweaveConsoleDown',
-  'PayweaveRequestsFail',
-  'PayweaveRequestsSlow',
-  'PayweaveCallsFail',
-  'PayweaveIntakeRepeats',
-  'PayweaveFallbackUsed',
-  'PayweaveConnectorWorkDead',
-  'PayweaveConnectorWorkFails',
-  'PayweaveRatesStale',
-  'PayweaveFxRoundingFalls',
-  'PayweaveFxRoundingGrows',
-  'PayweavePushesLate',
-  'PayweavePushesGivenUp',
-  'PayweavePushesBlocked',
-  'PayweaveCertificateExpires',
-  'PayweaveCertificatesNotScraped',
-  'PayweaveNatsServerDown',
-  'PayweaveStreamControllerDown',
-  'PayweavePostgresStandbyLost',
-  'PayweaveKeysDiffer',
-]
-
 /** The seconds of a duration such as 15m. */
 function secondsOf(duration: string): number {
-  const [, count, unit] = /^(\d+)([sm])$/.exec(duration) ?? []
-  return Number(count) * (unit === 'm' ? 60 : 1)
+  const [, count, unit = ''] = /^(\d+)([smh])$/.exec(duration) ?? []
+  return Number(count) * ({ s: 1, m: 60, h: 3_600 }[unit] ?? Number.NaN)
 }
 
 describe('the page Now of the console', () => {
   const own = rules.filter(({ alert }) => alert.startsWith('Payweave'))
 
   it('the console evaluates every shipped rule but those that only Prometheus can', () => {
-    const base = own.filter(({ annotations }) => !/backup|drill|archived/.test(annotations.runbook))
-    expect([...shown.map(({ alert }) => alert), ...forPrometheusAlone].toSorted()).toEqual(
-      base.map(({ alert }) => alert).toSorted(),
+    expect([...shown.map(({ alert }) => alert), ...rulesOfPrometheus].toSorted()).toEqual(
+      own.map(({ alert }) => alert).toSorted(),
     )
+    for (const { alert, annotations } of own) {
+      expect(annotations.runbook).toBe(`docs/runbooks/${runbookOf(alert)}.md`)
+    }
   })
 
   it.each(shown)('the console has the condition of $alert as it is shipped', (one) => {
     const rule = own.find(({ alert }) => alert === one.alert)
     if (rule === undefined) throw new Error('no such rule')
     expect(rule.labels.severity).toBe(one.severity)
-    expect(rule.annotations.runbook).toBe(`docs/runbooks/${one.runbook}.md`)
     expect(secondsOf(rule.for)).toBe(one.forS)
     for (const { metric, labels = {} } of one.of) {
       expect(rule.expr).toMatch(new RegExp(`\\b${metric}\\b`))
       for (const [name, value] of Object.entries(labels)) {
-        expect(rule.expr).toContain(`${metric}{${name}="${value}"}`)
+        const isExpression = value instanceof RegExp
+        const text = isExpression ? value.source.replaceAll(/[\^$()]/g, '') : value
+        const selected = `${metric}{${name}=${isExpression ? '~' : ''}"${text}"}`
+        const quantile = `histogram_quantile(${one.limit},`
+        expect(rule.expr).toContain(name === 'le' ? quantile : selected)
       }
     }
-    const limit = one.is === 'below' ? '== 0' : `> ${one.limit}`
+    const isRate = rule.expr.includes('rate(')
+    const bound = one.of[0]?.labels?.['le']
+    const isPerSecond = isRate && one.as === 'growth'
+    const most = bound ?? (isPerSecond ? one.limit / (one.overS ?? 0) : one.limit)
+    const limit = one.is === 'below' && bound === undefined ? '== 0' : `> ${most}`
     expect(rule.expr.replace('366 * 86400', String(366 * 86_400))).toContain(limit)
     expect(rule.expr.includes('time() -')).toBe(one.as === 'age')
-    expect(rule.expr.includes('increase(')).toBe(one.as === 'growth')
+    const grows = one.as === 'growth' || one.as === 'share'
+    expect(isRate || rule.expr.includes('increase(')).toBe(grows)
+    expect(rule.expr).toContain(one.whole?.metric.replace(/_count$/, '_') ?? '')
+    expect(rule.expr.includes('max_over_time(')).toBe(one.as === 'fall' || one.as === 'rise')
+    expect(rule.expr.includes('min_over_time(')).toBe(one.as === 'rise')
+    expect(rule.expr.includes('count by (')).toBe(one.as === 'kinds')
+    const ranges = [...rule.expr.matchAll(/\[(\d+[smh])\]/g)].map(([, range = '']) => range)
+    const looksBack = ['growth', 'share', 'fall', 'rise'].includes(one.as ?? '')
+    expect(Math.max(0, ...ranges.map(secondsOf))).toBe(looksBack ? (one.overS ?? 3_600) : 0)
     for (const label of one.by ?? []) expect(rule.expr).toMatch(new RegExp(`by .*\\b${label}\\b`))
   })
 })
