@@ -22,7 +22,7 @@ import { signInKeyFile } from './sign-in/local-key.ts'
 import { type LocalProviderOptions, localIssuerPath } from './sign-in/local-provider.ts'
 import { openOidc } from './sign-in/oidc.ts'
 import { callbackPath } from './sign-in/routes.ts'
-import { type Activity, insertActivity } from './store/activity-store.ts'
+import { type Activity, deleteOldActivity, insertActivity } from './store/activity-store.ts'
 import { deleteOldSessions } from './store/session-store.ts'
 
 runProcess('console', async (stopping, log) => {
@@ -70,7 +70,10 @@ runProcess('console', async (stopping, log) => {
   const retention = startRetention({
     db,
     log,
-    deleteOld: (tx, limit) => deleteOldSessions(tx, settings.consoleSessionS, limit),
+    deleteOld: async (tx, limit) => {
+      const sessions = await deleteOldSessions(tx, settings.consoleSessionS, limit)
+      return sessions + (await deleteOldActivity(tx, limit))
+    },
   })
   return [
     { name: 'pages', close: () => app.close() },

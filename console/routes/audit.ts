@@ -201,7 +201,7 @@ async function sendCalls(work: Work, db: Database, people: People) {
     title: 'Audit: calls of people',
     sections: [
       {
-        note: 'Every call that a person makes in the console is written down before it is made, reads included.',
+        note: 'Every call that a person makes in the console is written down before it is made, reads included, and kept for 400 days. The console itself has these lines: no RPC lists them.',
         filters: {
           fields: [projectField(query), ...commonFields(query, 'Person')],
           links: linksOf(may, 'calls', withFilters('/audit/calls.csv', request.url)),

@@ -97,3 +97,13 @@ export async function listActivity(
     limit,
   ])
 }
+
+const deleteOldStatement = sql(
+  'delete_old_activity',
+  'select delete_old_activity($1) as "deletedCount"',
+)
+/** Deletes up to `limit` calls that are older than 400 days, the oldest first; returns how many. Skips rows that others hold. */
+export async function deleteOldActivity(db: Queryable, limit: number): Promise<number> {
+  const row = await db.row<{ deletedCount: number }>(deleteOldStatement, [limit])
+  return row?.deletedCount ?? 0
+}

@@ -201,6 +201,8 @@ export async function startHarness(texts?: Texts) {
     link: signInLink(port, key),
     clock: testClock,
     db,
+    /** The database, as its superuser. */
+    adminUrl: database.url,
     peers,
     identityOf,
     urls,

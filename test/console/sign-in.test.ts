@@ -1,5 +1,13 @@
-// Tests how people sign in and out, and whose session a browser holds.
+// Tests how people sign in and out, whose session a browser holds, and how long what they called is kept.
+import { randomUUID } from 'node:crypto'
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '#core/identity/id.ts'
+import {
+  deleteOldActivity,
+  insertActivity,
+  listActivity,
+} from '../../console/store/activity-store.ts'
 import { type Harness, limits, startHarness } from './harness.ts'
 import { formTokenIn } from './http-browser.ts'
 
@@ -228,4 +236,37 @@ it('a request for another host is answered by nothing of ours', async () => {
   const { port } = new URL(harness.url)
   const answer = await fetch(`http://localhost:${port}/signed-out`)
   expect([answer.status, await answer.text()]).toEqual([421, 'misdirected request'])
+})
+
+it('calls of people are deleted after 400 days, a batch at a time, and none before', async () => {
+  const { db, clock } = harness
+  const passDays = (days: number) => clock.advance(days * 86_400_000)
+  const call = (target: string) =>
+    insertActivity(db, {
+      activityId: newId(),
+      sessionId: randomUUID(),
+      person: 'someone',
+      rpc: 'payweave.payments.v1.PaymentsService/GetPayment',
+      projectId: undefined,
+      target,
+      requestId: randomUUID(),
+    })
+  const kept = async () => {
+    const wanted = { person: 'someone', projectId: '', before: '', limit: 10 }
+    return (await listActivity(db, wanted)).map(({ target }) => target)
+  }
+  await call('first')
+  await call('second')
+  passDays(1)
+  await call('third')
+  passDays(398)
+  expect(await deleteOldActivity(db, 1_000)).toBe(0)
+  passDays(1)
+  expect(await deleteOldActivity(db, 1)).toBe(1)
+  while ((await deleteOldActivity(db, 1_000)) > 0);
+  expect(await kept()).toEqual(['third'])
+  const admin = new Client({ connectionString: harness.adminUrl })
+  await admin.connect()
+  await expect(admin.query('delete from console.activity')).rejects.toThrow('append-only')
+  await admin.end()
 })
