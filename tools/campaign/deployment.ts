@@ -5,7 +5,7 @@ import type { SandboxFile } from '../../deploy/local/sandbox-file.ts'
 import type { Outcome, Plan } from './campaign.ts'
 import { checkAnswers } from './check/answers.ts'
 import { readBack } from './check/api.ts'
-import { carriedOut, merged } from './check/finding.ts'
+import { carriedOut, type Finding, merged } from './check/finding.ts'
 import { institutionName, openApi } from './load/api.ts'
 import { startLoad } from './load/load.ts'
 import { type Kind, kinds, type Records } from './load/records.ts'
@@ -20,6 +20,9 @@ export type Keys = Partial<Omit<SandboxFile, 'projects'>> & {
 /** Without pushes nothing is known of them. */
 const noReceivers = { all: [{ urls: {} }], pushes: [], onboarding: {} }
 const defaultPatienceS = 240
+/** Within it payers of a sandbox have acted, and transfers have ended. */
+const endWithinMs = 60_000
+const readAgainMs = 1_000
 /** Payments that live for as long as the deployment says, and consents, which nobody asks for without a callback. */
 const ofCampaignAlone: readonly Kind[] = ['expired', 'consent']
 
@@ -66,8 +69,10 @@ export async function runOnDeployment(
     say(`${records.operations.length} operations; reading them back`)
     const findings = [
       ...checkAnswers(records, standstills.windows),
-      ...(await carriedOut('the reading back', () =>
-        readBack({ api, ...(stranger && { stranger }) }, records),
+      ...(await untilEnded(() =>
+        carriedOut('the reading back', () =>
+          readBack({ api, ...(stranger && { stranger }) }, records),
+        ),
       )),
     ]
     return {
@@ -85,5 +90,15 @@ export async function runOnDeployment(
     standstills.stop()
     slack.stop()
     await Promise.all([api.close(), stranger?.close()])
+  }
+}
+
+/** Reads again until nothing is found: what was accepted last has not ended yet. */
+async function untilEnded(read: () => Promise<Finding[]>): Promise<Finding[]> {
+  const untilMs = Date.now() + endWithinMs
+  for (;;) {
+    const found = await read()
+    if (found.length === 0 || Date.now() > untilMs) return found
+    await sleep(readAgainMs)
   }
 }
