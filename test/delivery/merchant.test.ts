@@ -309,7 +309,7 @@ describe('a push of a merchant', () => {
     }
   })
 
-  it('a push that is being sent is sent once more when its attempt has ended, whatever comes of it', async () => {
+  it('a push that is being sent is sent once more when its attempt has ended, with any outcome', async () => {
     for (const end of [status(200), status(500)]) {
       const answered = Promise.withResolvers<void>()
       receiver.answer((...exchange) => void answered.promise.then(() => end(...exchange)))

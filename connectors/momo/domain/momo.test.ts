@@ -120,7 +120,7 @@ it('a token is fetched once for all who wait, kept until a minute before it expi
   expect(await cache.current()).toBe('token 3')
 })
 
-it('money has moved as it was asked for whatever zeros its amount ends in, and any other amount, currency or id differs', () => {
+it('money has moved as ordered with any zeros at the end of its amount, and any other amount, currency or id differs', () => {
   const asked = { currency: 'EUR', amountMinor: 500n, externalId: 'a' }
   const moved: Moved = { amount: '5', currency: 'EUR', externalId: 'a' }
   for (const amount of ['5', '5.0', '5.00', '5.0000'])

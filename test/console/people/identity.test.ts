@@ -1,4 +1,4 @@
-// Tests who a person is for a console behind https with a provider of its own, whatever address they have there.
+// Tests who a person is for a console behind https with a provider of its own, with any address there.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -160,7 +160,7 @@ async function freezeDatabase(): Promise<void> {
 
 /**
  * Kills PostgreSQL right after the last pushes have ended, when their ends are committed and not on disk, while the processes live on.
- * Whatever it has lost, no delivery stays under a lease from before.
+ * No delivery, also of what it has lost, stays under a lease from before.
  */
 async function crashDatabase(): Promise<void> {
   await flushRarely()

@@ -10,7 +10,7 @@ const isReported = (id: string, kind: string): string => `exists (
     select from simulator.report as r where r.subject_id = ${id} and r.kind = '${kind}' and r.delivered_at is not null)
   and not exists (select from simulator.report as r where r.subject_id = ${id} and r.kind = '${kind}' and r.delivered_at is null)`
 
-/** The back end's own sender takes these up. They are told from true ones by their position. */
+/** The back end's own sender takes these up. Their position distinguishes them from true ones. */
 const wrongReports = `
   insert into simulator.report (subject_id, position, kind, attempt_id, outcome, reason)
   select subject_id, ${wrongReportsFrom}, kind, attempt_id, outcome, reason from (
