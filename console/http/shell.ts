@@ -46,6 +46,11 @@ const projectPlaces: Place[] = [
     path: 'payments',
     needs: 'payweave.payments.v1.PaymentsService/ListPayments',
   },
+  {
+    label: 'Approvals',
+    path: 'approvals',
+    needs: 'payweave.approvals.v1.ApprovalService/ListApprovals',
+  },
   { label: 'Pushes', path: 'pushes', needs: 'payweave.delivery.v1.DeliveryService/ListDeliveries' },
   {
     label: 'Receivers',

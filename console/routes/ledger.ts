@@ -10,15 +10,19 @@ import {
   type Posting,
   type Transfer,
 } from '#gen/payweave/accounts/v1/ledger_pb.js'
-import type { GetBackfillResponse } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
+import type {
+  GetBackfillResponse,
+  RefusedSettlement,
+} from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import type { Clients } from '../clients.ts'
 import { asFile, type Work, type Worker } from '../http/work.ts'
 import { amount, type Cell, code, count, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
-import { money, wordOf } from '../pages/words.ts'
+import { money, timeOf, wordOf } from '../pages/words.ts'
 import type { LedgerCheck, Parts } from '../parts/reader.ts'
 import { orUndefined } from './found.ts'
 import { readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
+import { sendCsv } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients; parts: Parts }
 
@@ -30,6 +34,17 @@ export function registerLedger(app: FastifyInstance, { worker, clients, parts }:
   app.get(
     '/ledger',
     worker.page((work) => show(work, clients, parts.seen()?.ledgerCheck)),
+  )
+  app.get(
+    '/ledger/refused.csv',
+    worker.page(
+      (work) =>
+        sendCsv(work, 'refused-settlements', refusedHead, async () => {
+          const { refused } = await clients.settlements.getBackfill({})
+          return { rows: refused.map(refusedCells), nextPageToken: '' }
+        }),
+      asFile,
+    ),
   )
   app.post(
     '/ledger/check',
@@ -204,6 +219,7 @@ function settlementsSection(
       ['Posted late', text(backfill?.postedCount ?? 0n)],
       ['Began', { at: backfill?.startTime }],
       ['Reached the end', { at: backfill?.caughtUpTime }],
+      ['File of those below', { text: 'CSV', href: '/ledger/refused.csv' }],
     ],
     table: {
       head: ['Found', 'Settlement', 'Project', 'Reason', 'Claimed by', 'Claim'],
@@ -219,4 +235,10 @@ function settlementsSection(
     forms: mayRestart ? [{ action: '/ledger/backfill', button: 'Compare all again' }] : [],
     rpc: 'payweave.accounts.v1.SettlementPostingService/GetBackfill',
   }
+}
+
+const refusedHead = ['settlement_id', 'project_id', 'reason', 'found']
+
+function refusedCells(one: RefusedSettlement): string[] {
+  return [one.settlementId, one.projectId, one.reason, timeOf(one.refuseTime)?.iso ?? '']
 }

@@ -36,6 +36,21 @@ export function firstRows<T>(rows: T[], maxRows: number): { rows: T[]; cut: stri
   return { rows: rows.slice(0, maxRows), cut }
 }
 
+/**
+ * The rows of a page of a list that its service answers whole; `place` is the number of the first. Throws INVALID_PARAMETER for a place
+ * that is no number.
+ */
+export function rowsAt<T>(
+  rows: T[],
+  place: string | null,
+  maxRows: number,
+): { rows: T[]; nextPageToken: string } {
+  if (!/^\d{0,6}$/.test(place ?? '')) throw invalid('page', 'must be a place in the list')
+  const next = Number(place ?? '') + maxRows
+  const nextPageToken = next < rows.length ? String(next) : ''
+  return { rows: rows.slice(next - maxRows, next), nextPageToken }
+}
+
 /** The same filters at another path. */
 export function withFilters(path: string, url: string): string {
   const { searchParams } = new URL(url, 'http://localhost')

@@ -7,6 +7,9 @@ export declare function focused(): Promise<{
   isSeen: boolean
   height: number
 }>
+export declare function noteFocus(part: string): string[]
+export declare function atEnd(): boolean
+export declare function followFocus(): { walked: string[]; unseen: string[] }
 export declare function letterSizePx(element: unknown): number
 export declare function notePrinting(): void
 export declare function showsPdf(): boolean

@@ -27,6 +27,67 @@ export async function focused() {
   }
 }
 
+/**
+ * Notes from now on where the Tab key leads, beginning at a part of the page. Returns everything of that part that a keyboard must
+ * reach, in the order of the page. A frame is passed through: what is in it is a page of its own.
+ */
+export function noteFocus(part) {
+  const root = document.querySelector(part)
+  const usable =
+    'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]'
+  const stops = [...root.querySelectorAll(usable)].filter(
+    (element) => !element.disabled && element.checkVisibility({ visibilityProperty: true }),
+  )
+  const nameOf = (element) => {
+    const { tagName, name, textContent } = element
+    const said = name || textContent.replaceAll(/\s+/g, ' ').trim().slice(0, 60)
+    return `${stops.indexOf(element)} ${tagName.toLowerCase()} ${said}`
+  }
+  const isSeen = (element) => {
+    // Of a link over two lines, the first.
+    const [box = element.getBoundingClientRect()] = element.getClientRects()
+    const { left, top, bottom, width, height } = box
+    // The end of a page is a fraction of a pixel away.
+    if (!(top > -2 && (bottom < innerHeight + 2 || height > innerHeight))) return false
+    const hit = document.elementFromPoint(left + width / 2, top + Math.min(height, innerHeight) / 2)
+    return hit !== null && (element.contains(hit) || hit.contains(element))
+  }
+  const walk = { root, nameOf, walked: [], unseen: [], isOver: false }
+  window.focusWalk = walk
+  let last
+  document.addEventListener('keyup', ({ key }) => {
+    const element = document.activeElement
+    if (key !== 'Tab' || walk.isOver || element === last) return
+    last = element
+    const isBack = walk.walked.length > 0 && element === walk.first
+    if (element === document.body || isBack || !root.contains(element)) {
+      walk.isOver = true
+      return
+    }
+    walk.first ??= element
+    const name = nameOf(element)
+    walk.walked.push(name)
+    const { outlineStyle, outlineWidth } = getComputedStyle(element)
+    const hasRing = outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2
+    if (!hasRing || !isSeen(element)) walk.unseen.push(name)
+  })
+  if (root !== document.body) root.focus()
+  return stops.map(nameOf)
+}
+
+/** Returns whether the Tab key has left the part of the page that `noteFocus` began with. */
+export function atEnd() {
+  const { root, walked, isOver } = window.focusWalk
+  const element = document.activeElement
+  return isOver || (walked.length > 0 && (element === document.body || !root.contains(element)))
+}
+
+/** What the Tab key has reached since `noteFocus`, and what of it could not be seen there. */
+export function followFocus() {
+  const { walked, unseen } = window.focusWalk
+  return { walked, unseen }
+}
+
 /** Size of an element's letters, in pixels. */
 export function letterSizePx(element) {
   return Number.parseFloat(getComputedStyle(element).fontSize)

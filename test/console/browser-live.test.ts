@@ -27,7 +27,7 @@ describeInTab((signedIn) => {
     await eventually(async () => expect(await first.textContent()).toContain('1000'))
     expect(await state.textContent()).toBe('connected')
     await page.getByRole('button', { name: 'Pause' }).click()
-    tab.harness.peers.tail.more.resolve(230)
+    tab.harness.peers.tail.more.resolve({ count: 230 })
     await eventually(async () =>
       expect(await state.textContent()).toBe('connected; 30 changes were missed'),
     )
@@ -35,6 +35,25 @@ describeInTab((signedIn) => {
     await page.getByRole('button', { name: 'Pause' }).click()
     await eventually(async () => expect(await first.textContent()).toContain('1230'))
     expect(await state.textContent()).toBe('connected; 30 changes were missed')
+  })
+
+  it('a live tail takes 200 changes a second for seconds, misses none and leaves the page usable', async () => {
+    const tab = signedIn()
+    const { tail } = tab.harness.peers
+    tail.more = Promise.withResolvers()
+    const page = await tab.open(`${projectBase(tab)}/pushes/tail`)
+    const first = page.locator('#tail tbody tr').first()
+    const newest = async () => Number(await first.locator('[data-label=Attempt]').textContent())
+    await eventually(async () => expect(await newest()).toBe(1_000))
+    tail.more.resolve({ count: 600, perS: 200 })
+    await eventually(async () => expect(await newest()).toBeGreaterThan(1_000))
+    await page.keyboard.press('?')
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('Escape')
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    await eventually(async () => expect(await newest()).toBe(1_600))
+    expect(await page.locator('#tail tbody tr').count()).toBe(200)
+    expect(await page.locator('#tail-state').textContent()).toBe('connected')
   })
 
   it('a part that changes by itself is renewed without a reload', async () => {

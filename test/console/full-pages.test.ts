@@ -20,6 +20,8 @@ const assetBytes = Object.values(assets).reduce((sum, { content }) => sum + cont
 const ofProject = [
   '',
   'payments',
+  'approvals',
+  'developers',
   'pushes',
   'pushes/replays',
   'receivers',

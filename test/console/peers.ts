@@ -1,5 +1,6 @@
 // The services that the console calls, with rows whose every text tries to be markup or a formula. Calls are kept with who made them.
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid } from '#core/errors/errors.ts'
 import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
@@ -109,7 +110,7 @@ export function newPeers(texts: Texts = evilTexts) {
     },
     listApiKeys({ projectId }) {
       const { payment, keyId } = of(projectId)
-      return { keys: [{ keyId, merchantId: payment.merchantId, issueTime: time }] }
+      return { keys: many({ keyId, merchantId: payment.merchantId, issueTime: time }, 200) }
     },
     listGrants({ projectId }) {
       const grant = {
@@ -118,7 +119,7 @@ export function newPeers(texts: Texts = evilTexts) {
         endpoint: 'POST /institution/quote',
         grantTime: time,
       }
-      return { grants: of(projectId) ? [grant] : [] }
+      return { grants: of(projectId) ? many(grant, 200) : [] }
     },
     listInstitutions({ pageSize }) {
       seen('ListInstitutions')
@@ -160,8 +161,8 @@ export function newPeers(texts: Texts = evilTexts) {
     ...auditPeers(seen, texts, many, institutionId).access,
   }
   const { payments, most, second } = paymentsPeer({ of, seen, many, pages, crowd, refunds, texts })
-  /** How many changes a tail sends after its first ones, once a test says so. */
-  const tail = { more: Promise.withResolvers<number>() }
+  /** How many changes a tail sends after its first ones, once a test says so, and how many of them a second. */
+  const tail = { more: Promise.withResolvers<MoreChanges>() }
   const deliveries: Partial<ServiceImpl<typeof DeliveryService>> = {
     listDeliveries({ projectId, pageToken, state, subjectId, pageSize }) {
       seen('ListDeliveries')
@@ -197,11 +198,14 @@ export function newPeers(texts: Texts = evilTexts) {
         return { event: { case: 'change' as const, value } }
       }
       for (let number = 1; number <= tailed; number += 1) yield change(number)
-      const aborted = new Promise<number>((resolve) =>
-        currentContext()?.signal?.addEventListener('abort', () => resolve(0)),
+      const aborted = new Promise<MoreChanges>((resolve) =>
+        currentContext()?.signal?.addEventListener('abort', () => resolve({ count: 0 })),
       )
-      const more = await Promise.race([aborted, tail.more.promise])
-      for (let number = 1; number <= more; number += 1) yield change(tailed + number)
+      const { count, perS } = await Promise.race([aborted, tail.more.promise])
+      for (let number = 1; number <= count; number += 1) {
+        yield change(tailed + number)
+        if (perS !== undefined && number % 10 === 0) await delay(10_000 / perS)
+      }
       await aborted
     },
   }
@@ -335,6 +339,8 @@ export function newPeers(texts: Texts = evilTexts) {
     ...eventPeers(seen, texts, many),
   }
 }
+
+type MoreChanges = { count: number; perS?: number }
 
 /** Attempts that a tail shows at once. */
 const tailed = 1_000

@@ -9,7 +9,8 @@ import { createRpcClient } from '#platform/rpc/client/client.ts'
 import { runWithContext } from '#platform/rpc/context.ts'
 import { newTraceparent } from '#platform/telemetry/spans.ts'
 import { type Harness, startHarness } from './harness.ts'
-import { foreignForms, foreignPages, routeOf, routesOfProjects } from './people/foreign.ts'
+import { foreignForms, foreignPages } from './people/foreign.ts'
+import { routeOf, routesOfProjects } from './people/routes.ts'
 
 let harness: Harness
 beforeAll(async () => {
@@ -98,6 +99,29 @@ it('a key of another project cannot be revoked, nor any without a tick', async (
     expect(await post({ key_id: other.keyId, confirmed: 'on' })).toBe(404)
     expect(await post({ key_id: demo.keyId })).toBe(400)
     expect(await post({ key_id: demo.keyId, confirmed: 'on' })).toBe(303)
+  }
+})
+
+it('a key is rotated in one step: the new one is shown once, and the old one stays or is revoked', async () => {
+  const { demo, other } = harness.peers.projects
+  const browser = await harness.signedIn('abena')
+  for (const [kind, key] of [
+    ['subscription-keys', `pwk_test_${demo.secret}`],
+    ['api-keys', demo.secret],
+  ] as const) {
+    const rotate = (fields: Record<string, string>) => {
+      harness.peers.calls.length = 0
+      const path = `/projects/${demo.projectId}/developers/${kind}/rotate`
+      return browser.post(path, { request_id: randomUUID(), ...fields })
+    }
+    const revoked = () => harness.peers.calls.filter(({ rpc }) => rpc.startsWith('Revoke')).length
+    const kept = await rotate({ key_id: demo.keyId })
+    expect([kept.status, kept.text.includes(key), revoked()]).toEqual([200, true, 0])
+    expect(kept.text).toContain(`/developers/${kind}/revoke"`)
+    const ended = await rotate({ key_id: demo.keyId, at_once: 'on' })
+    expect([ended.status, ended.text.includes(key), revoked()]).toEqual([200, true, 1])
+    expect((await rotate({ key_id: other.keyId })).status).toBe(404)
+    expect(harness.peers.calls.filter(({ rpc }) => rpc.startsWith('Issue'))).toEqual([])
   }
 })
 

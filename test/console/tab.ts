@@ -2,6 +2,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { findChromium, launchChromium } from '../browser/chromium.ts'
+import { atEnd, followFocus, noteFocus } from '../browser/in-page.js'
 import {
   expectAccessible,
   expectFits,
@@ -16,7 +17,11 @@ import { type Harness, startHarness } from './harness.ts'
 
 const chromium = await findChromium()
 const maxBytes = 60 * 1024
-const widePx = 1440
+/** A small phone, a usual screen and one of 4k. The last is the one in which the dark is looked at. */
+const widthsPx = [360, 3_840, 1_440]
+/** Keys that are pressed before the page is asked how far it came, and at most. */
+const keysAtOnce = 15
+const maxKeys = 600
 
 /** A console, a browser and the tab in it. */
 export type Tab = Visit & {
@@ -60,8 +65,8 @@ export function projectBase({ harness }: Tab): string {
 }
 
 /**
- * Expects a page to be small, accessible and of one origin, and to run no text as a script: in the light on a phone, and
- * in the dark on a wide screen.
+ * Expects a page to be small, accessible and of one origin, to run no text as a script and to fit each width: in the light on a
+ * phone, and in the dark on a wide screen.
  */
 export async function expectSoundPage(tab: Tab, path: string): Promise<void> {
   const page = await tab.open(path)
@@ -71,9 +76,24 @@ export async function expectSoundPage(tab: Tab, path: string): Promise<void> {
   expect(await tab.weightBytes()).toBeLessThan(maxBytes)
   await expectAccessible(page)
   await expectNoSidewaysScroll(page)
-  await expectFits(page, widePx)
+  for (const width of widthsPx) await expectFits(page, width)
   await page.emulateMedia({ colorScheme: 'dark' })
   await expectAccessible(page)
   await page.emulateMedia({ colorScheme: 'light' })
   await page.setViewportSize(phone)
+}
+
+/**
+ * Expects the Tab key alone to reach everything of a part of the page that can be used, in the order in which it stands, each with a
+ * ring and in the window, and to lead out of it again.
+ */
+export async function expectKeyboardReachesAll(page: Visit['page'], part = 'main'): Promise<void> {
+  const stops = await page.evaluate(noteFocus, part)
+  for (let keys = 0; !(await page.evaluate(atEnd)); keys += keysAtOnce) {
+    expect(keys, 'the keyboard leaves the page').toBeLessThan(maxKeys)
+    for (let key = 0; key < keysAtOnce; key += 1) await page.keyboard.press('Tab')
+  }
+  const { walked, unseen } = await page.evaluate(followFocus)
+  expect(walked).toEqual(stops)
+  expect(unseen).toEqual([])
 }

@@ -42,6 +42,17 @@ export function registerRouting(
       asFile,
     ),
   )
+  app.get(
+    `${path}/changes.csv`,
+    worker.page(
+      (work) =>
+        sendCsv(work, 'route-changes', changesHead, async () => {
+          const { changes } = await routing.listRouteChanges({})
+          return { rows: changes.map(changeCells), nextPageToken: '' }
+        }),
+      asFile,
+    ),
+  )
   app.post(
     `${path}/routes`,
     worker.page(async ({ reply, form }) => {
@@ -115,6 +126,7 @@ function changesSection(changes: RouteChange[], nameOf: NameOf): Section {
   return {
     heading: 'Changes',
     note: cut,
+    facts: [['File', { text: 'CSV', href: `${path}/changes.csv` }]],
     table: {
       head: ['When', 'Who', ...keyHead, 'Connector', 'Fallback', 'Request'],
       empty: 'No change yet.',
@@ -158,7 +170,7 @@ const csvHead = [
 ]
 
 /** A part of the key that takes any is empty. */
-function csvCells({ key, connector, fallbackConnector, updateTime, changedBy }: Route): string[] {
+function keyTexts(key: RouteKey | undefined): string[] {
   const { kind = 0, projectId = '', currency = '', channel = 0, method = 0 } = key ?? {}
   return [
     wordIn(RouteKind, kind),
@@ -166,11 +178,20 @@ function csvCells({ key, connector, fallbackConnector, updateTime, changedBy }: 
     currency,
     wordIn(PaymentChannel, channel),
     wordIn(PaymentMethod, method),
-    connector,
-    fallbackConnector,
-    timeOf(updateTime)?.iso ?? '',
-    changedBy,
   ]
+}
+
+const changesHead = ['changed', 'changed_by', ...csvHead.slice(0, 7), 'request_id']
+
+/** A route that was removed has no connector any more. */
+function changeCells(one: RouteChange): string[] {
+  const time = timeOf(one.changeTime)?.iso ?? ''
+  const route = [...keyTexts(one.key), one.connector, one.fallbackConnector]
+  return [time, one.caller, ...route, one.requestId]
+}
+
+function csvCells({ key, connector, fallbackConnector, updateTime, changedBy }: Route): string[] {
+  return [...keyTexts(key), connector, fallbackConnector, timeOf(updateTime)?.iso ?? '', changedBy]
 }
 
 function removeForm({ key }: Route): Form {

@@ -1,198 +1,69 @@
-// What the developers of a merchant need: keys, which are shown once, addresses that may call, and grants.
-import type { FastifyInstance, FastifyReply } from 'fastify'
-import { invalid } from '#core/errors/errors.ts'
-import { randomId } from '#core/identity/id.ts'
-import type { Grant, IssuedKey, Merchant } from '#gen/payweave/accounts/v1/access_pb.js'
+// What the developers of a merchant need: keys, addresses that may call, grants, signing, and the people of a sandbox.
+import type { FastifyInstance } from 'fastify'
+import type { Grant } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../../clients.ts'
-import type { ProjectWork, Worker } from '../../http/work.ts'
-import { type Cell, code, type Field, type Form, type Section, text } from '../../pages/blocks.ts'
+import { asFile, type ProjectWork, type Worker } from '../../http/work.ts'
+import { code, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
-import { formId } from '../list.ts'
+import { timeOf } from '../../pages/words.ts'
+import { nextPageUrl, rowsAt, sendCsv } from '../list.ts'
 import { merchantsOf } from '../merchants.ts'
+import { keySections, registerKeys } from './keys.ts'
+import { peopleSection } from './sandbox-people.ts'
 
 type Options = { worker: Worker; clients: Clients; hasTriggers: boolean }
 
 const path = '/projects/:projectId/developers'
+const grantsShown = 25
 
-/** Registers `/projects/<id>/developers` and its forms. */
+/** Registers `/projects/<id>/developers`, its forms and files. */
 export function registerDevelopers(app: FastifyInstance, options: Options): void {
   const { worker, clients, hasTriggers } = options
   app.get(
     path,
     worker.projectPage((work) => show(work, clients, hasTriggers)),
   )
-  app.post(
-    `${path}/subscription-keys`,
-    worker.projectPage(async (work) => {
+  registerKeys(app, path, { worker, clients })
+  app.get(
+    `${path}/grants.csv`,
+    worker.projectPage((work) => {
       const { projectId } = work.project
-      const requestId = formId(work.form, 'request_id')
-      const issued = await clients.access.issueSubscriptionKey({ projectId, requestId })
-      return sendKey(work, 'Subscription key', issued.keyId, issued.subscriptionKey)
-    }),
-  )
-  app.post(
-    `${path}/api-keys`,
-    worker.projectPage(async (work) => {
-      const issued = await clients.access.issueApiKey({
-        projectId: work.project.projectId,
-        merchantId: formId(work.form, 'merchant_id'),
-        requestId: formId(work.form, 'request_id'),
+      return sendCsv(work, 'grants', grantHead, async () => {
+        const { grants } = await clients.access.listGrants({ projectId })
+        return { rows: grants.map(grantCells), nextPageToken: '' }
       })
-      return sendKey(work, 'API key', issued.keyId, issued.apiKey)
-    }),
+    }, asFile),
   )
-  app.post(
-    `${path}/subscription-keys/revoke`,
-    worker.projectPage((work) => revoke(work, clients.access.revokeSubscriptionKey)),
-  )
-  app.post(
-    `${path}/api-keys/revoke`,
-    worker.projectPage((work) => revoke(work, clients.access.revokeApiKey)),
-  )
-}
-
-type Revoke = (key: { projectId: string; keyId: string }) => Promise<unknown>
-
-/** Revokes a key, once its person has said that they mean it. */
-async function revoke({ reply, project, form }: ProjectWork, call: Revoke): Promise<FastifyReply> {
-  if (form.get('confirmed') !== 'on') throw invalid('confirmed', 'must be ticked')
-  const { projectId } = project
-  await call({ projectId, keyId: formId(form, 'key_id') })
-  return reply.redirect(`/projects/${projectId}/developers?said=revoked`, 303)
-}
-
-/** A key on the only page that ever shows it. */
-function sendKey(work: ProjectWork, kind: string, keyId: string, key: string): FastifyReply {
-  const { reply, project } = work
-  return sendSections(reply, {
-    title: `New ${kind.toLowerCase()}`,
-    sections: [
-      {
-        warning: 'This page shows the key once. Put it where your servers read their secrets.',
-        facts: [
-          [kind, code(key)],
-          ['Key id', code(keyId)],
-          ['', { text: 'All keys', href: `/projects/${project.projectId}/developers` }],
-        ],
-      },
-    ],
-  })
 }
 
 async function show(work: ProjectWork, clients: Clients, hasTriggers: boolean) {
   const { reply, project, query } = work
   const { projectId } = project
   const { access } = clients
-  const [read, merchants, subscriptionKeys, apiKeys, grants] = await Promise.all([
+  const [read, merchants, { grants }] = await Promise.all([
     access.getProject({ projectId }),
     merchantsOf(work, clients),
-    access.listSubscriptionKeys({ projectId }),
-    access.listApiKeys({ projectId }),
     access.listGrants({ projectId }),
   ])
+  const mayTrigger = hasTriggers && work.may('payweave.accounts.v1.AccessService/IssueApiKey')
   return sendSections(reply, {
     title: `Developers of ${project.name}`,
     said: said[query.get('said') ?? ''],
     sections: [
-      subscriptionSection(work, subscriptionKeys.keys),
-      apiSection(work, merchants, apiKeys.keys),
+      ...(await keySections(work, clients, merchants)),
       addressSection(read.project?.allowedIps ?? []),
-      grantSection(grants.grants),
-      ...(hasTriggers && work.may('payweave.accounts.v1.AccessService/IssueApiKey')
-        ? [triggersSection(projectId)]
-        : []),
+      signingSection,
+      grantSection(work, grants),
+      ...(mayTrigger ? [triggersSection(projectId), peopleSection] : []),
     ],
   })
 }
 
 const said: Record<string, string> = { revoked: 'The key is revoked. Calls with it are refused.' }
 
-function subscriptionSection(work: ProjectWork, keys: IssuedKey[]): Section {
-  const base = `/projects/${work.project.projectId}/developers/subscription-keys`
-  const issue: Form = {
-    action: base,
-    button: 'Issue a subscription key',
-    hidden: { request_id: randomId() },
-  }
-  return {
-    heading: 'Subscription keys',
-    note: 'Every request names the project by one. Two may be active, so that you can rotate: issue, deploy, revoke.',
-    table: {
-      head: ['Key id', 'Issued', 'State', 'Revoke'],
-      empty: 'None: no request of the project is accepted.',
-      rows: keys.map((key) => [
-        code(key.keyId),
-        { at: key.issueTime },
-        stateOf(key),
-        revokeCell(key, base, work.may('payweave.accounts.v1.AccessService/RevokeSubscriptionKey')),
-      ]),
-    },
-    forms: work.may('payweave.accounts.v1.AccessService/IssueSubscriptionKey') ? [issue] : [],
-    rpc: 'payweave.accounts.v1.AccessService/ListSubscriptionKeys',
-  }
-}
-
-function apiSection(work: ProjectWork, merchants: Merchant[], keys: IssuedKey[]): Section {
-  const base = `/projects/${work.project.projectId}/developers/api-keys`
-  const nameOf = (id: string) =>
-    merchants.find(({ merchantId }) => merchantId === id)?.businessName ?? id
-  const issue: Form = {
-    action: base,
-    button: 'Issue an API key',
-    hidden: { request_id: randomId() },
-    fields: [
-      {
-        label: 'Merchant',
-        name: 'merchant_id',
-        type: 'select',
-        isRequired: true,
-        options: merchants.map(({ merchantId, businessName }) => ({
-          value: merchantId,
-          label: businessName,
-        })),
-      },
-    ],
-  }
-  return {
-    heading: 'API keys',
-    note: 'A payment belongs to the merchant of its API key.',
-    table: {
-      head: ['Key id', 'Merchant', 'Issued', 'State', 'Revoke'],
-      empty: 'None yet.',
-      rows: keys.map((key) => [
-        code(key.keyId),
-        text(nameOf(key.merchantId)),
-        { at: key.issueTime },
-        stateOf(key),
-        revokeCell(key, base, work.may('payweave.accounts.v1.AccessService/RevokeApiKey')),
-      ]),
-    },
-    forms: work.may('payweave.accounts.v1.AccessService/IssueApiKey') ? [issue] : [],
-    rpc: 'payweave.accounts.v1.AccessService/ListApiKeys',
-  }
-}
-
-function stateOf({ revokeTime }: IssuedKey): Cell {
-  return { state: revokeTime === undefined ? 'active' : 'revoked' }
-}
-
-function revokeCell({ keyId, revokeTime }: IssuedKey, base: string, mayRevoke: boolean): Cell {
-  if (revokeTime !== undefined) return { at: revokeTime }
-  if (!mayRevoke) return text('')
-  const confirmed: Field = {
-    label: 'Calls with it may stop',
-    name: 'confirmed',
-    type: 'checkbox',
-    isRequired: true,
-  }
-  const form: Form = {
-    action: `${base}/revoke`,
-    button: 'Revoke',
-    isDangerous: true,
-    hidden: { key_id: keyId },
-    fields: [confirmed],
-  }
-  return { forms: [form] }
+const signingSection: Section = {
+  heading: 'Signing secrets',
+  note: 'Pushes of payments carry no signature: read the payment before you act on one. Callbacks of onboardings and registrations are signed with the secret of their institution, which you have from its operator. payweave institution rotate makes a second secret; both sign until the next rotation.',
 }
 
 function triggersSection(projectId: string): Section {
@@ -216,18 +87,30 @@ function addressSection(allowed: string[]): Section {
   }
 }
 
-function grantSection(grants: Grant[]): Section {
+function grantSection({ request, query, project }: ProjectWork, grants: Grant[]): Section {
+  const { rows, nextPageToken } = rowsAt(grants, query.get('grants'), grantsShown)
   return {
     heading: 'Grants',
+    facts: [
+      ['File', { text: 'CSV', href: `/projects/${project.projectId}/developers/grants.csv` }],
+    ],
     table: {
       head: ['Institution', 'Endpoint', 'Since'],
       empty: 'None: the project uses no institution’s endpoints.',
-      rows: grants.map((one) => [
+      rows: rows.map((one) => [
         text(one.institutionName),
         code(one.endpoint),
         { at: one.grantTime },
       ]),
     },
+    ...nextPageUrl(request.url, nextPageToken, 'grants'),
     rpc: 'payweave.accounts.v1.AccessService/ListGrants',
   }
+}
+
+const grantHead = ['institution_id', 'institution', 'endpoint', 'since']
+
+function grantCells(one: Grant): string[] {
+  const since = timeOf(one.grantTime)?.iso ?? ''
+  return [one.institutionId, one.institutionName, one.endpoint, since]
 }

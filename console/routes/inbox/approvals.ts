@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
+import { formatAmount } from '#core/money/money.ts'
 import {
   type Approval,
   ApprovalKind,
@@ -10,10 +11,11 @@ import {
 } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import type { Clients } from '../../clients.ts'
 import { ownPath } from '../../http/guard.ts'
-import { pathId, type Work, type Worker } from '../../http/work.ts'
+import { asFile, type ProjectWork, pathId, type Work, type Worker } from '../../http/work.ts'
 import {
   type Cell,
   code,
+  type Field,
   type Form,
   moneyCell,
   row,
@@ -21,9 +23,9 @@ import {
   text,
 } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
-import { valueOf, wordOf } from '../../pages/words.ts'
+import { timeOf, valueOf, wordOf } from '../../pages/words.ts'
 import { type NameOf, recordName } from '../../sign-in/people.ts'
-import { nextPageUrl } from '../list.ts'
+import { type CsvPage, chained, nextPageUrl, sendCsv, withFilters } from '../list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -31,6 +33,8 @@ type Options = { worker: Worker; clients: Clients }
 const pageSize = 12
 /** So many are counted. */
 const maxCounted = 50
+const csvPageSize = 200
+const listReviews = 'payweave.billing.v1.CatalogueService/ListReviews'
 
 /** The page with the approvals of one bill payment. */
 export function approvalsOf(projectId: string, subjectId: string): string {
@@ -41,13 +45,25 @@ export function approvalsOf(projectId: string, subjectId: string): string {
 type Fact = [name: string, value: Cell]
 
 /**
- * Registers `/approvals`, which lists all of them, and the decisions of one:
- * `/projects/<id>/approvals/<id>/approve` and `/reject`, which lead back to the page of the form.
+ * Registers `/approvals`, which lists all of them, `/projects/<id>/approvals` with those of a project, their files, and the
+ * decisions of one: `/projects/<id>/approvals/<id>/approve` and `/reject`, which lead back to the page of the form.
  */
 export function registerApprovals(app: FastifyInstance, { worker, clients }: Options): void {
   app.get(
     '/approvals',
-    worker.page((work) => show(work, clients)),
+    worker.page((work) => show(work, clients, filterOf(work))),
+  )
+  app.get(
+    '/approvals.csv',
+    worker.page((work) => sendFile(work, clients, filterOf(work)), asFile),
+  )
+  app.get(
+    '/projects/:projectId/approvals',
+    worker.projectPage((work) => show(work, clients, filterOf(work, work))),
+  )
+  app.get(
+    '/projects/:projectId/approvals.csv',
+    worker.projectPage((work) => sendFile(work, clients, filterOf(work, work)), asFile),
   )
   const path = '/projects/:projectId/approvals/:approvalId'
   app.post(
@@ -91,24 +107,41 @@ function backOf({ form }: Work, said: string): string {
   return `${pathname}?${searchParams.toString()}`
 }
 
-async function show(work: Work, { refundApprovals, billApprovals }: Clients) {
-  const { request, reply, query } = work
+/** Which approvals a list has: in this state, of a project or of all, of a payment or bill or of all. */
+type Filter = { state: ApprovalState; projectId: string; subjectId: string }
+
+/** What the query asks for, in a project or in all. Throws INVALID_PARAMETER for a state or project that is none. */
+function filterOf({ query }: Work, own?: ProjectWork): Filter {
   const wanted = query.get('state') ?? ''
   if (wanted !== '' && wanted !== 'all') throw invalid('state', 'must be all')
   const state = wanted === 'all' ? ApprovalState.UNSPECIFIED : ApprovalState.WAITING
-  const projectId = query.get('project') ?? ''
+  const projectId = own?.project.projectId ?? query.get('project') ?? ''
   if (projectId !== '' && !isUuid(projectId)) throw invalid('project', 'must be an id')
   const subjectId = query.get('subject') ?? ''
-  const filter = { state, projectId, subjectId: projectId === '' ? '' : subjectId, pageSize }
-  const page = (name: string) => ({ ...filter, pageToken: query.get(name) ?? '' })
+  return { state, projectId, subjectId: projectId === '' ? '' : subjectId }
+}
+
+async function show(work: Work, { refundApprovals, billApprovals }: Clients, filter: Filter) {
+  const { request, reply, query, may } = work
+  const [path = '/approvals'] = request.url.split('?')
+  const isOfAll = path === '/approvals'
+  const page = (name: string) => ({ ...filter, pageSize, pageToken: query.get(name) ?? '' })
+  // What waits at a bill is for the staff.
   const [refunds, bills] = await Promise.all([
     refundApprovals.listApprovals(page('refunds')),
-    billApprovals.listApprovals(page('page')),
+    may(listReviews) ? billApprovals.listApprovals(page('page')) : undefined,
   ])
   const options = [
     { value: '', label: 'waiting' },
     { value: 'all', label: 'all' },
   ]
+  const state = query.get('state') ?? ''
+  const project: Field = {
+    label: 'Project id',
+    name: 'project',
+    value: filter.projectId,
+    maxlength: 36,
+  }
   return sendSections(reply, {
     title: 'Approvals',
     said: saidOfApprovals[query.get('said') ?? ''],
@@ -117,22 +150,81 @@ async function show(work: Work, { refundApprovals, billApprovals }: Clients) {
         note: 'Somebody has requested these. Another person whose role allows it approves or rejects them within 72 hours.',
         filters: {
           fields: [
-            { label: 'State', name: 'state', type: 'select', value: wanted, options },
-            { label: 'Project id', name: 'project', value: projectId, maxlength: 36 },
-            { label: 'Payment or bill', name: 'subject', value: subjectId, maxlength: 255 },
+            { label: 'State', name: 'state', type: 'select', value: state, options },
+            ...(isOfAll ? [project] : []),
+            {
+              label: 'Payment or bill',
+              name: 'subject',
+              value: query.get('subject') ?? '',
+              maxlength: 255,
+            },
           ],
+          links: [{ label: 'CSV', href: withFilters(`${path}.csv`, request.url) }],
         },
       },
       {
         ...(await approvalsSection(work, refunds.approvals, 'Refunds')),
         ...nextPageUrl(request.url, refunds.nextPageToken, 'refunds'),
       },
-      {
-        ...(await approvalsSection(work, bills.approvals, 'Bills')),
-        ...nextPageUrl(request.url, bills.nextPageToken),
-      },
+      ...(bills === undefined
+        ? []
+        : [
+            {
+              ...(await approvalsSection(work, bills.approvals, 'Bills')),
+              ...nextPageUrl(request.url, bills.nextPageToken),
+            },
+          ]),
     ],
   })
+}
+
+const csvHead = [
+  'approval_id',
+  'kind',
+  'project_id',
+  'about',
+  'amount',
+  'currency',
+  'decision',
+  'why',
+  'state',
+  'requested',
+  'requester',
+  'decided',
+  'decider',
+  'decision_note',
+]
+
+/** The list of both services as one file, with the names of people as the audits have them. */
+function sendFile(work: Work, { refundApprovals, billApprovals }: Clients, filter: Filter) {
+  const lists = [refundApprovals, ...(work.may(listReviews) ? [billApprovals] : [])].map(
+    (client) =>
+      async (pageToken: string): Promise<CsvPage> => {
+        const page = await client.listApprovals({ ...filter, pageSize: csvPageSize, pageToken })
+        return { rows: page.approvals.map(csvCells), nextPageToken: page.nextPageToken }
+      },
+  )
+  return sendCsv(work, 'approvals', csvHead, chained(lists))
+}
+
+function csvCells(one: Approval): string[] {
+  const { minorUnits = 0n, currency = '' } = one.amount ?? {}
+  return [
+    one.approvalId,
+    wordOf(ApprovalKind, one.kind),
+    one.projectId,
+    one.subjectId,
+    formatAmount(minorUnits, currency),
+    currency,
+    one.outcome || 'refund',
+    one.note,
+    wordOf(ApprovalState, one.state),
+    timeOf(one.createTime)?.iso ?? '',
+    one.requester,
+    timeOf(one.decideTime)?.iso ?? '',
+    one.decider,
+    one.decisionNote,
+  ]
 }
 
 /** How many refunds and bills wait for a second person, and where; nothing when none does. */

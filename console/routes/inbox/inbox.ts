@@ -1,6 +1,7 @@
 // Everything that waits for a person of the staff as one list by age, the same as a CSV file, and money in suspense.
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
+import { formatAmount } from '#core/money/money.ts'
 import type { ProjectBalance } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import type { Clients } from '../../clients.ts'
@@ -43,6 +44,18 @@ export function registerInbox(app: FastifyInstance, { worker, clients }: Options
   app.get(
     '/inbox.csv',
     worker.page((work) => sendFile(work, clients), asFile),
+  )
+  app.get(
+    '/inbox/suspense.csv',
+    worker.page(
+      (work) =>
+        sendCsv(work, 'suspense', suspenseHead, async () => {
+          const wanted = { internal: InternalAccount.SUSPENSE }
+          const { balances } = await clients.balances.listOpenBalances(wanted)
+          return { rows: balances.map(suspenseCells), nextPageToken: '' }
+        }),
+      asFile,
+    ),
   )
   app.post(
     '/inbox/bills',
@@ -218,6 +231,7 @@ function suspenseSection(
   return {
     heading: 'Suspense',
     note: `Money that came without a claim on it: it is refunded by itself. What stays for days needs the provider’s statement.${cut}`,
+    facts: [['File', { text: 'CSV', href: '/inbox/suspense.csv' }]],
     table: {
       head: ['Project', 'Amount', 'Claimed by', 'Claim'],
       empty: 'No money is in suspense.',
@@ -229,4 +243,11 @@ function suspenseSection(
     },
     rpc: 'payweave.accounts.v1.BalanceService/ListOpenBalances',
   }
+}
+
+const suspenseHead = ['project_id', 'amount', 'currency']
+
+function suspenseCells({ projectId, posted }: ProjectBalance): string[] {
+  const { minorUnits = 0n, currency = '' } = posted ?? {}
+  return [projectId, formatAmount(minorUnits, currency), currency]
 }

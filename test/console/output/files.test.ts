@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Harness, startHarness } from '../harness.ts'
 import type { Browser } from '../http-browser.ts'
+import { routeOf, routesOf } from '../people/routes.ts'
 import { evil } from '../rows.ts'
 
 let harness: Harness
@@ -13,8 +14,25 @@ beforeAll(async () => {
 afterAll(() => harness?.close())
 
 /** The page of each file, what links to it, and how many lines it has. */
-const files = {
+const files: Record<string, { page: string; lines: number }> = {
   '/projects.csv': { page: '/', lines: 2 },
+  '/approvals.csv': { page: '/approvals', lines: 2 },
+  '/approvals.csv?state=all': { page: '/approvals?state=all', lines: 2 },
+  '/inbox/suspense.csv': { page: '/inbox', lines: 1 },
+  '/ledger/refused.csv': { page: '/ledger', lines: 1 },
+  '/routing/changes.csv': { page: '/routing', lines: 1 },
+  '/api-log.csv': { page: '/api-log', lines: 4 },
+  '/audit/calls.csv?target=none': { page: '/audit/calls?target=none', lines: 0 },
+  'approvals.csv': { page: 'approvals', lines: 2 },
+  'developers/keys.csv': { page: 'developers', lines: 3 },
+  'developers/grants.csv': { page: 'developers', lines: 1 },
+  'payments.csv': { page: 'payments', lines: 2 },
+  'bills.csv': { page: 'bills', lines: 2 },
+  'transfers.csv': { page: 'transfers', lines: 2 },
+  'pushes.csv': { page: 'pushes', lines: 2 },
+  'pushes/replays.csv': { page: 'pushes/replays', lines: 1 },
+  'api-log.csv': { page: 'api-log', lines: 2 },
+  'balances/statement.csv': { page: 'balances', lines: 2 },
   '/audit.csv': { page: '/audit', lines: 1 },
   '/audit/catalogue.csv': { page: '/audit/catalogue', lines: 1 },
   '/routing.csv': { page: '/routing', lines: 1 },
@@ -56,10 +74,19 @@ it.each(Object.entries(files))(
     const [head, ...rest] = rows
     for (const row of rest) {
       expect(row).toHaveLength(head?.length ?? 0)
-      for (const cell of row) expect(cell).not.toMatch(/^[=+\-@|%\t\r\n]/)
+      const texts = row.filter((cell) => !/^-\d+\.\d\d$/.test(cell))
+      for (const cell of texts) expect(cell).not.toMatch(/^[=+\-@|%\t\r\n]/)
     }
   },
 )
+
+it('every file of the console is one of these', async () => {
+  const { projectId } = harness.peers.projects.demo
+  const routes = (await routesOf(harness)).filter((route) => /^GET .*\.csv$/.test(route))
+  const at = (file: string) => (file.startsWith('/') ? file : `/projects/${projectId}/${file}`)
+  const tried = new Set(Object.keys(files).map((file) => routeOf('GET', at(file), routes)))
+  expect(routes.filter((route) => !tried.has(route))).toEqual([])
+})
 
 /** The cells of a file, as RFC 4180 has them. */
 function cellsOf(text: string): string[][] {

@@ -1,8 +1,5 @@
 // What a person of one project must not reach: the pages and forms of another project, and its things by their ids.
 import { randomUUID } from 'node:crypto'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { FastifyInstance } from 'fastify'
-import type { Harness } from '../harness.ts'
 import type { Peers } from '../peers.ts'
 
 /** Addresses that answer a person of `demo` as if there were nothing, with ids of `other`. */
@@ -47,7 +44,11 @@ export function foreignPages({ projects: { demo, other } }: Peers): string[] {
     '/access',
     '/balances/statement.csv',
     '/developers',
+    '/developers/keys.csv',
+    '/developers/grants.csv',
     '/developers/triggers',
+    '/approvals',
+    '/approvals.csv',
     '/branding',
     '/branding/preview',
     '/branding/logo.png',
@@ -82,6 +83,8 @@ export function foreignForms({ projects: { other }, approvals }: Peers): string[
     'developers/subscription-keys',
     'developers/api-keys',
     'developers/triggers',
+    'developers/subscription-keys/rotate',
+    'developers/api-keys/rotate',
     'developers/subscription-keys/revoke',
     'developers/api-keys/revoke',
     'access/update',
@@ -98,32 +101,4 @@ export function foreignForms({ projects: { other }, approvals }: Peers): string[
     `pushes/replays/${other.job.jobId}/pause`,
     `pushes/replays/${other.job.jobId}/resume`,
   ].map((place) => `/projects/${other.projectId}/${place}`)
-}
-
-/** Every route of the console below a project: `GET /projects/:projectId/payments`. */
-export async function routesOfProjects(harness: Harness): Promise<string[]> {
-  const routes: string[] = []
-  const listen = (message: unknown) => {
-    const { fastify } = message as { fastify: FastifyInstance }
-    fastify.addHook('onRoute', ({ method, url }) => {
-      for (const one of [method].flat()) routes.push(`${one} ${url}`)
-    })
-  }
-  subscribe('fastify.initialization', listen)
-  const app = await harness.another({}).finally(() => unsubscribe('fastify.initialization', listen))
-  await app.close()
-  return routes.filter((route) => /^(GET|POST) \/projects\/:projectId/.test(route))
-}
-
-/** The route of `routes` that a request reaches: of those that match, the one with the fewest parameters. */
-export function routeOf(method: string, path: string, routes: string[]): string | undefined {
-  const asked = `${method} ${path.split('?')[0]}`
-  const parameter = /:\w+/g
-  const count = (route: string) => route.match(parameter)?.length ?? 0
-  return routes
-    .filter((route) => {
-      const pattern = route.replaceAll('.', String.raw`\.`).replaceAll(parameter, '[^/]+')
-      return new RegExp(`^${pattern}$`).test(asked)
-    })
-    .toSorted((one, next) => count(one) - count(next))[0]
 }

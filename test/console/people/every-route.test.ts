@@ -1,0 +1,123 @@
+// Tests every route that the server registers: its pages by role, its forms against other sites, its files against formulas.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { localPeople } from '../../../console/sign-in/local-provider.ts'
+import { pages, pagesOf } from '../every-page.ts'
+import { type Harness, startHarness } from '../harness.ts'
+import { type Browser, formTokenIn } from '../http-browser.ts'
+import { routeOf, routesOf } from './routes.ts'
+
+let harness: Harness
+let routes: string[]
+let browser: Browser
+beforeAll(async () => {
+  harness = await startHarness()
+  routes = await routesOf(harness)
+  browser = await harness.signedIn('ama')
+})
+afterAll(() => harness?.close())
+
+/** The provider's own, which no page of the console sends a form to. */
+const isOfProvider = (route: string) => route.includes(' /local/')
+const forms = () => routes.filter((route) => route.startsWith('POST ') && !isOfProvider(route))
+
+/** A path of a route, with ids that are none or, of a project, those of the person's own. */
+function pathOf(route: string): string {
+  const { projectId } = harness.peers.projects.demo
+  const path = route.slice(route.indexOf('/'))
+  return path.replace(':projectId', projectId).replaceAll(/:\w+/g, '1')
+}
+
+it('no form of any page is accepted without its token, from another site or without a session', async () => {
+  expect(forms().length).toBeGreaterThan(35)
+  const foreign = formTokenIn((await (await harness.signedIn('esi')).follow('/')).text)
+  harness.peers.calls.length = 0
+  for (const route of forms()) {
+    const path = pathOf(route)
+    const statuses = [
+      await browser.post(path, { form_token: '' }),
+      await browser.post(path, { form_token: foreign }),
+      await browser.post(path, {}, { headers: { 'sec-fetch-site': 'cross-site' } }),
+      await browser.post(path, {}, { headers: { origin: 'https://evil.example' } }),
+      await harness.browse().get(path, { method: 'POST' }),
+    ].map(({ status }) => status)
+    expect([route, statuses]).toEqual([route, [403, 403, 403, 403, 401]])
+  }
+  expect(harness.peers.calls.filter(({ rpc }) => !/^(Get|List)/.test(rpc))).toEqual([])
+})
+
+it('no page but those of the sign-in is shown without a session', async () => {
+  const shown = routes.filter(
+    (route) =>
+      route.startsWith('GET ') && !/ \/(assets|local|sign-in|signed-out|favicon)/.test(route),
+  )
+  expect(shown.length).toBeGreaterThan(60)
+  for (const route of shown) {
+    const { status, headers, text } = await harness.browse().get(pathOf(route))
+    const location = headers.get('location') ?? ''
+    expect([route, status, text]).toEqual([route, 303, ''])
+    expect(location).toMatch(/^\/sign-in\?return=/)
+  }
+})
+
+it('every page and file of the staff is refused to merchants, by its service or before', async () => {
+  const ofStaff = routes.filter(
+    (route) =>
+      route.startsWith('GET ') &&
+      !/ \/(projects|search|assets|local|sign-in|signed-out|favicon|$)/.test(route),
+  )
+  expect(ofStaff.length).toBeGreaterThan(25)
+  const known = pagesOf(harness.peers)
+  for (const id of ['abena', 'kwame']) {
+    const merchant = await harness.signedIn(id)
+    for (const route of ofStaff) {
+      const path = known.find((page) => routeOf('GET', page, routes) === route) ?? pathOf(route)
+      // An id that is none ends before its service is asked.
+      const refused = route.includes(':') ? [403, 404] : [403]
+      const { status, text } = await merchant.get(path)
+      expect([route, refused.includes(status)]).toEqual([route, true])
+      expect(text).not.toContain('<table')
+    }
+  }
+})
+
+it('the navigation leads each role to the pages that they may open, and all others are refused', async () => {
+  const linksIn = ({ text }: { text: string }) => {
+    const [, navigation = ''] = /<nav class="places"[^>]*>(.*?)<\/nav>/s.exec(text) ?? []
+    return [...navigation.matchAll(/href="([^"]+)"/g)].map(([, href = '']) => href)
+  }
+  const base = `/projects/${harness.peers.projects.demo.projectId}`
+  const all = linksIn(await browser.get(base))
+  expect(all.length).toBeGreaterThan(24)
+  for (const { id, role, project } of localPeople) {
+    if (project === 'other') continue
+    const person = await harness.signedIn(id)
+    const own = linksIn(await person.get(base))
+    expect([role, own.filter((link) => !all.includes(link))]).toEqual([role, []])
+    for (const link of all) {
+      const { status } = await person.follow(link)
+      expect([role, link, status]).toEqual([role, link, own.includes(link) ? 200 : 403])
+    }
+  }
+})
+
+/** Routes that show no page by themselves. */
+const others = [
+  // Files and pictures.
+  /\.(csv|pdf|png|ico)$/,
+  /^GET \/inbox\/onboardings\/:reviewId\/files\//,
+  // The script and the style.
+  /^GET \/assets\//,
+  // Streams.
+  /\/events$/,
+  // A frame of the branding, which has a test of its own.
+  /\/branding\/preview$/,
+  // Redirects and data of the sign-in; its page has a test of its own.
+  /^GET \/(sign-in|local)/,
+]
+
+it('every route that shows a page is one that the tests of pages look at, in a browser too', () => {
+  const { peers } = harness
+  const seen = new Set(Object.values(pages).map((of) => routeOf('GET', of(peers), routes)))
+  const left = routes.filter((route) => route.startsWith('GET ') && !seen.has(route))
+  expect(left.filter((route) => !others.some((other) => other.test(route)))).toEqual([])
+})
