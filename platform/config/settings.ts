@@ -25,7 +25,7 @@ const yearS = 365 * dayS
 
 const edge = {
   PUBLIC_BASE_URL: setting({
-    for: ['gateway', 'payments', 'accounts', 'billing', 'simulator', 'console', 'launcher'],
+    for: ['gateway', 'payments', 'billing', 'simulator', 'console', 'launcher'],
     reader: baseUrl,
     default: {
       local: ({ gatewayPort }) => `http://127.0.0.1:${gatewayPort}`,
@@ -55,7 +55,7 @@ const edge = {
     meaning: 'Number of gateway replicas; each allows its share of RATE_LIMIT_RPS.',
   }),
   SESSION_LOOKUPS_PER_MIN: setting({
-    for: ['gateway', 'accounts'],
+    for: ['gateway'],
     reader: integer(0, 100_000),
     default: { local: '0', sandbox: '10', production: '10' },
     meaning:
@@ -268,7 +268,7 @@ const outside = {
     meaning: 'Maximum time that the circuit breaker of a lane stays open.',
   }),
   DELIVERY_ALLOW_LOOPBACK: setting({
-    for: ['gateway', 'payments', 'accounts', 'institution', 'delivery'],
+    for: ['gateway', 'payments', 'accounts', 'delivery'],
     reader: flag,
     default: { local: '1', sandbox: '0', production: '0' },
     meaning: 'Allows http and loopback addresses as receivers. Production refuses to start with 1.',

@@ -1,10 +1,8 @@
 // Parses the text of a setting into its value, strictly: numbers, addresses, paths, and the settings that are JSON.
 import ipaddr from 'ipaddr.js'
-import { isCurrency } from '#core/money/money.ts'
+import { isCurrency, parseAmount } from '#core/money/money.ts'
 import { type ContractVersion, contractVersions } from '#core/text/contract-version.ts'
 import { serverUrls } from '../db/server-urls.ts'
-import { isConnector } from '../rpc/auth/connector-name.ts'
-import { amountOf, amountsByCurrency, fail, fieldsOf, parseJson, recordOf } from './json-values.ts'
 
 /** How a setting is read. */
 export type Reader<T> = {
@@ -12,6 +10,11 @@ export type Reader<T> = {
   of: string
   /** Parses the text. Throws an Error whose message reads on from the setting's name and never quotes the value. */
   read(text: string): T
+}
+
+/** Throws an Error that says what is wrong with a setting. `problem` never quotes the value, which may be secret. */
+export function fail(problem: string): never {
+  throw new Error(problem)
 }
 
 /** Reads a whole number within bounds, both included, written in digits only. */
@@ -63,15 +66,6 @@ export const path: Reader<string> = {
   read: (text) => (/^[^\p{Cc}]{1,4096}$/u.test(text) ? text : fail('must be a path')),
 }
 
-/** The name of a back end: of the simulator, or of a connector. */
-export const backendName: Reader<string> = {
-  of: 'simulator, or connector- and a name',
-  read: (text) =>
-    text === 'simulator' || isConnector(text)
-      ? text
-      : fail('must be simulator, or connector- and a name of small letters, digits and hyphens'),
-}
-
 /** A line of text that is printed as it is. */
 export const plainText: Reader<string> = {
   of: 'text',
@@ -103,17 +97,6 @@ export const origins: Reader<string> = {
     const all = text.split(',').map((one) => origin.read(one.trim()))
     const schemes = new Set(all.map((one) => new URL(one).protocol))
     return schemes.size === 1 ? all.join(',') : fail('must be of one scheme')
-  },
-}
-
-/** Addresses of connectors by their names; empty for none. */
-export const connectorOrigins: Reader<Readonly<Record<string, string>>> = {
-  of: 'JSON: addresses by name',
-  read(text) {
-    const given = Object.entries(recordOf(parseJson(text), 'the value'))
-    return Object.fromEntries(
-      given.map(([name, urls]) => [backendName.read(name), origins.read(String(urls))]),
-    )
   },
 }
 
@@ -199,6 +182,54 @@ function isCidr(text: string): boolean {
   } catch {
     return false
   }
+}
+
+/** Parses JSON. Throws an Error for another text. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return fail('must be JSON')
+  }
+}
+
+/**
+ * Returns an object with exactly these fields: a misspelt one would otherwise switch a rule off silently. Throws an Error for
+ * another value.
+ */
+function fieldsOf(value: unknown, name: string, fields: string[]): Record<string, unknown> {
+  const record = recordOf(value, name)
+  const given = Object.keys(record).toSorted().join(', ')
+  const wanted = fields.toSorted().join(', ')
+  return given === wanted ? record : fail(`${name} must have exactly the fields ${wanted}`)
+}
+
+/** Returns an amount in minor units. Throws an Error for a value that is none of its currency. */
+function amountOf(value: unknown, name: string, currency: string): bigint {
+  if (typeof value === 'string') {
+    try {
+      return parseAmount(value, currency)
+    } catch {
+      // Reported below, without the value.
+    }
+  }
+  return fail(`${name} must be an amount of its currency as a string`)
+}
+
+/** Returns amounts in minor units by ISO 4217 code. Throws an Error for another value. */
+function amountsByCurrency(value: unknown, name: string): Record<string, bigint> {
+  return Object.fromEntries(
+    Object.entries(recordOf(value, name)).map(([currency, amount]) => {
+      if (!isCurrency(currency)) fail(`${name} must be named by ISO 4217 codes`)
+      return [currency, amountOf(amount, `${name}.${currency}`, currency)]
+    }),
+  )
+}
+
+/** Returns an object. Throws an Error for another value. */
+export function recordOf(value: unknown, name: string): Record<string, unknown> {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject ? (value as Record<string, unknown>) : fail(`${name} must be an object`)
 }
 
 /** Percentages of an amount as decimal text ("2.90" is 2.90 %), per part of the fee. */

@@ -1,4 +1,5 @@
 // The settings that connect processes with each other: ports, addresses, stores, and how they authenticate.
+import { isConnector } from '../rpc/auth/connector-name.ts'
 import { logLevels } from '../telemetry/log.ts'
 import {
   adminPort,
@@ -15,10 +16,9 @@ import {
   storing,
 } from './setting.ts'
 import {
-  backendName,
   baseUrl,
-  connectorOrigins,
   databaseUrl,
+  fail,
   flag,
   host,
   integer,
@@ -26,10 +26,33 @@ import {
   oneOf,
   optional,
   origins,
+  parseJson,
   path,
+  type Reader,
   ratio,
+  recordOf,
   sampler,
 } from './values.ts'
+
+/** The name of a back end: of the simulator, or of a connector. */
+const backendName: Reader<string> = {
+  of: 'simulator, or connector- and a name',
+  read: (text) =>
+    text === 'simulator' || isConnector(text)
+      ? text
+      : fail('must be simulator, or connector- and a name of small letters, digits and hyphens'),
+}
+
+/** Addresses of connectors by their names; empty for none. */
+const connectorOrigins: Reader<Readonly<Record<string, string>>> = {
+  of: 'JSON: addresses by name',
+  read(text) {
+    const given = Object.entries(recordOf(parseJson(text), 'the value'))
+    return Object.fromEntries(
+      given.map(([name, urls]) => [backendName.read(name), origins.read(String(urls))]),
+    )
+  },
+}
 
 /** Rows of the table, by environment variable. */
 export const wiring = {
@@ -143,7 +166,7 @@ export const wiring = {
     meaning: 'RPC address of the accounts service.',
   }),
   PAYMENTS_URL: setting({
-    for: ['gateway', 'accounts', 'delivery', 'simulator', 'console'],
+    for: ['gateway', 'accounts', 'simulator', 'console'],
     reader: origins,
     default: serviceUrl('payments'),
     meaning: 'RPC address of the payments service.',
@@ -161,13 +184,13 @@ export const wiring = {
     meaning: 'RPC address of the quotes service.',
   }),
   BILLING_URL: setting({
-    for: ['gateway', 'simulator', 'console'],
+    for: ['gateway', 'console'],
     reader: origins,
     default: serviceUrl('billing'),
     meaning: 'RPC address of the billing service.',
   }),
   DELIVERY_URL: setting({
-    for: ['gateway', 'payments', 'accounts', 'institution', 'billing', 'console'],
+    for: ['gateway', 'payments', 'accounts', 'console'],
     reader: origins,
     default: serviceUrl('delivery'),
     meaning: 'RPC address of the delivery service.',
