@@ -11,13 +11,13 @@ import { jetStreamMetric } from '../events/stream-health.ts'
 import { type IdentitySettings, processIdentity } from '../rpc/auth/process-identity.ts'
 import { openPeer, type Peer } from '../rpc/client/client.ts'
 import { rpcMetrics } from '../rpc/server/served-call.ts'
-import { serveRpc } from '../rpc/server/server.ts'
+import { type ServeRpcOptions, serveRpc } from '../rpc/server/server.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { serveAdmin } from './admin.ts'
 import { type Part, runProcess } from './lifecycle.ts'
 
-type ServiceName = 'accounts' | 'billing' | 'institution' | 'payments' | 'quotes'
+type ServiceName = 'accounts' | 'billing' | 'delivery' | 'institution' | 'payments' | 'quotes'
 
 /** The settings that each service has. */
 type ServiceSettings = IdentitySettings &
@@ -25,7 +25,8 @@ type ServiceSettings = IdentitySettings &
     port: number
     drainS: number
     rpcCallStreams: boolean
-    sandboxClock: boolean
+    /** Only of services that go by business time. */
+    sandboxClock?: boolean
   }
 
 /** What a service is made from. */
@@ -50,6 +51,7 @@ export type Service = {
   parts: readonly Part[]
   /** What else has to be done when the test clock of a sandbox moves. */
   onClockMoved?: ClockOptions['onMoved']
+  healthApart?: ServeRpcOptions['healthApart']
 }
 
 /**
@@ -66,7 +68,8 @@ export function runService<S extends ServiceSettings>(
     const metrics = createMetrics(name)
     const identity = processIdentity(name, settings, log)
     const db = await openServiceDatabase({ service: name, settings, metrics, log, stopping })
-    await checkClock({ db, isMovable: settings.sandboxClock })
+    const { host, port, adminPort, drainS, rpcCallStreams, sandboxClock } = settings
+    if (sandboxClock !== undefined) await checkClock({ db, isMovable: sandboxClock })
     const peers: Part[] = []
     const brokers: Part[] = []
     const service = await make({
@@ -87,8 +90,6 @@ export function runService<S extends ServiceSettings>(
         return nats
       },
     })
-    const { host, port, adminPort, drainS, rpcCallStreams, sandboxClock } = settings
-    const clock = { db, isMovable: sandboxClock, onMoved: service.onClockMoved }
     const rpc = await serveRpc({
       host,
       port,
@@ -99,9 +100,12 @@ export function runService<S extends ServiceSettings>(
       metrics: rpcMetrics(metrics),
       routes: (router) => {
         service.routes(router)
+        if (sandboxClock === undefined) return
+        const clock = { db, isMovable: sandboxClock, onMoved: service.onClockMoved }
         router.service(ClockService, clockService(clock))
       },
       ready: () => db.ready(),
+      ...(service.healthApart && { healthApart: service.healthApart }),
     })
     // Only the database counts: while the broker is down a service answers, and its events wait in the outbox.
     const ready = async () => ({ database: await db.ready() })
