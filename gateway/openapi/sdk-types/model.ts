@@ -2,6 +2,7 @@
 import { amountPattern } from '#core/money/money.ts'
 import type { JsonSchema } from '../described-schema.ts'
 import type { Source, SourceFile } from './sources.ts'
+import { pascal, typeName } from './type-names.ts'
 
 /** The type of a value. `amount` is a decimal text that a client sends; `exact` a JSON number that is no float. */
 export type Type =
@@ -60,29 +61,6 @@ const envelope = new Set([
   'timestamp',
   'observed_client_ip',
 ])
-
-/** Better names than those of the fields on the way. */
-const renamed: Record<string, string> = {
-  NewPaymentFees: 'FeeRule',
-  NewPaymentPayee: 'NewPayee',
-  NewPaymentPayer: 'NewPayer',
-  NewPaymentUrls: 'PaymentUrls',
-  EndedPaymentPaymentsStatus: 'PaidAndRemaining',
-  EndedPaymentFees: 'PaymentFees',
-  EndedPaymentTimestamps: 'PaymentTimestamps',
-  EndedPaymentPayee: 'Payee',
-  PaymentSnapshotPaymentDetails: 'PaymentDetails',
-  PaymentSnapshotPayer: 'PayerState',
-  PaymentSnapshotTransactionRequest: 'RequestState',
-  PaymentEventPayer: 'Party',
-  InstitutionQuoteFees: 'TransferFees',
-  NewInstitutionTransactionFees: 'NewTransferFees',
-  NewInstitutionTransactionDebitParty: 'TransferParty',
-  NewInstitutionTransactionSenderKyc: 'Kyc',
-  NewInstitutionTransactionTransferInformation: 'TransferInformation',
-  NewQuoteDebitParty: 'QuoteParty',
-  TransactionSummarySender: 'MaskedParty',
-}
 
 /** The types of one file. */
 export type TypeFile = { file: string; says: string; types: Named[] }
@@ -210,19 +188,6 @@ function without(node: Node, isLeftOut: (name: string) => boolean): Node {
   if (node.properties === undefined) return node
   const kept = Object.entries(node.properties).filter(([name]) => !isLeftOut(name))
   return { ...node, properties: Object.fromEntries(kept) }
-}
-
-/** The name of the type of a field; `name` consists of the names of the fields on the way. */
-export function typeName(name: string): string {
-  return renamed[name] ?? name
-}
-
-/** `createQuote` or `debit_party` as the name of a type. */
-export function pascal(name: string): string {
-  return name
-    .split('_')
-    .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
-    .join('')
 }
 
 function singular(name: string): string {
