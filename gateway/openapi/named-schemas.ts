@@ -1,7 +1,7 @@
 // Gives each object of the documents a name, so that generators make one type of it and readers can refer to it.
 import type { JsonSchema } from './described-schema.ts'
-import { type Source, sourceFiles } from './sdk-types/sources.ts'
-import { pascal, typeName } from './sdk-types/type-names.ts'
+import { type Source, sourceFiles } from './sdk-types.ts'
+import { pascal, typeName } from './type-names.ts'
 
 type Media = { schema: JsonSchema }
 type Operation = {

@@ -7,7 +7,7 @@ import type { JsonSchema } from './described-schema.ts'
 import { refusalName } from './envelopes.ts'
 import type { Operation } from './operation.ts'
 import { headersOf, limitHeaders } from './parameters.ts'
-import { pascal } from './sdk-types/type-names.ts'
+import { pascal } from './type-names.ts'
 
 /** The refusals of a route by HTTP status, each with the name of its component. Routes share those of equal names. */
 export function refusalResponses(

@@ -1,5 +1,5 @@
 // The pages of the documentation site in their order: the address of each, and the file that it is made of.
-import { errorSections } from '../../gateway/openapi/error-catalogue.ts'
+import { errorSections } from './error-catalogue.ts'
 import { operationIndex, operationPages, pushReference } from './reference.ts'
 
 /**

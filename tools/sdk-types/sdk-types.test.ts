@@ -2,11 +2,11 @@
 import { describe, expect, it } from 'vitest'
 import { errorRemedies } from '#core/errors/remedies.ts'
 import { contractVersions } from '#core/text/contract-version.ts'
-import { routeRows } from '../../http/app.ts'
-import { plainDocument } from '../document.ts'
+import { routeRows } from '../../gateway/http/app.ts'
+import { plainDocument } from '../../gateway/openapi/document.ts'
+import { sourceFiles } from '../../gateway/openapi/sdk-types.ts'
 import { asDocuments, typeFiles } from './model.ts'
 import { pythonTypes } from './python.ts'
-import { sourceFiles } from './sources.ts'
 import { typescriptTypes } from './typescript.ts'
 
 const documents = asDocuments(
@@ -16,7 +16,7 @@ const documents = asDocuments(
 )
 const files = typeFiles(documents, sourceFiles)
 const types = files.flatMap((file) => file.types)
-const clients = '../../../clients'
+const clients = '../../clients'
 
 describe('the types of the SDKs', () => {
   it('the types of the SDKs have one meaning for each name', () => {

@@ -1,8 +1,8 @@
 // Reads the types of the SDKs out of the OpenAPI documents, for a renderer of any language.
 import { amountPattern } from '#core/money/money.ts'
-import type { JsonSchema } from '../described-schema.ts'
-import type { Source, SourceFile } from './sources.ts'
-import { pascal, typeName } from './type-names.ts'
+import type { JsonSchema } from '../../gateway/openapi/described-schema.ts'
+import type { Source, SourceFile } from '../../gateway/openapi/sdk-types.ts'
+import { pascal, typeName } from '../../gateway/openapi/type-names.ts'
 
 /** The type of a value. `amount` is a decimal text that a client sends; `exact` a JSON number that is no float. */
 export type Type =

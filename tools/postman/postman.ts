@@ -1,5 +1,5 @@
 // Makes the Postman collection (format v2.1) and its environment, without credentials, out of the documents.
-import type { RouteRow } from '../http/route.ts'
+import type { RouteRow } from '../../gateway/http/route.ts'
 import {
   demo,
   type Example,
@@ -7,8 +7,8 @@ import {
   type OperationName,
   type Operations,
   type Variable,
-} from './operation.ts'
-import { variableFields } from './shell-examples.ts'
+} from '../../gateway/openapi/operation.ts'
+import { variableFields } from '../../gateway/openapi/shell-examples.ts'
 
 type Script = { listen: 'prerequest' | 'test'; lines: string[] }
 

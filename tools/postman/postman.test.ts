@@ -1,7 +1,7 @@
 // Compares the Postman files with the routes and their committed copies; `-u` writes those anew.
 import { describe, expect, it } from 'vitest'
-import { routeRows } from '../http/app.ts'
-import { operations } from './document.ts'
+import { routeRows } from '../../gateway/http/app.ts'
+import { operations } from '../../gateway/openapi/document.ts'
 import { postmanCollection, postmanEnvironment } from './postman.ts'
 
 type Item = {
