@@ -1,4 +1,4 @@
-// What to do about each error code. Generated from core/errors/remedies.ts by `npx vitest run gateway -u`.
+// What to do about each error code. Generated from core/errors/remedies.ts by `npm run schemas`.
 export const remedies = {
   MISSING_PARAMETER:
     "Add what `message` names: all missing fields of a body, or all missing parameters of a query (also in `missing`).",

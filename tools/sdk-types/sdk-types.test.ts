@@ -1,4 +1,4 @@
-// Keeps the types and error codes of the SDKs equal to the documents of the API; `npx vitest run gateway -u` writes them.
+// Keeps the types and error codes of the SDKs equal to the documents of the API; `npm run schemas` writes them.
 import { describe, expect, it } from 'vitest'
 import { errorRemedies } from '#core/errors/remedies.ts'
 import { contractVersions } from '#core/text/contract-version.ts'
@@ -47,7 +47,7 @@ describe('the types of the SDKs', () => {
 
 describe('the error codes of the SDKs', () => {
   const entries = Object.entries(errorRemedies)
-  const made = '`npx vitest run gateway -u`'
+  const made = '`npm run schemas`'
 
   it('the error codes of the SDKs are the committed ones: remedies.ts', async () => {
     const rows = entries.map(([code, remedy]) => `  ${code}:\n    ${JSON.stringify(remedy)},\n`)

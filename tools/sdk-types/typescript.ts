@@ -14,7 +14,7 @@ const words: Record<string, string> = {
 
 /** One file of types, out of all of them. */
 export function typescriptTypes({ file, says, types }: TypeFile, all: readonly TypeFile[]): string {
-  const head = `// Types of ${says}. Generated from the schemas of the API by \`npx vitest run gateway -u\`.\n`
+  const head = `// Types of ${says}. Generated from the schemas of the API by \`npm run schemas\`.\n`
   const text = types.map(declaration).join('\n')
   const code = text.replaceAll(/\/\*\*.*?\*\//gs, '')
   const imports = all

@@ -1,4 +1,4 @@
-// Keeps docs/errors.md equal to the table of error codes (`npx vitest run gateway -u` writes it), and the page complete.
+// Keeps docs/errors.md equal to the table of error codes (`npm run schemas` writes it), and the page complete.
 import { describe, expect, it } from 'vitest'
 import { publicReasons } from '#core/errors/errors.ts'
 import { errorDocument, errorSections } from './error-catalogue.ts'

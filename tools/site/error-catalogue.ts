@@ -42,7 +42,7 @@ export function errorDocument(): string {
 
 An error of the JSON API has \`errorCode\`, a \`message\` for people, \`field\` if a field is invalid, and \`doc_url\`, the address of its code on
 \`/docs/errors\`. Errors of \`/quote\` have \`status\`, \`code\` and \`message\` alone. Generated from \`core/errors/errors.ts\` and \`core/errors/remedies.ts\` by
-\`npx vitest run gateway -u\`.
+\`npm run schemas\`.
 
 | HTTP | \`errorCode\` | meaning | what to do |
 |---|---|---|---|

@@ -1,4 +1,4 @@
-"""What to do about each error code. Generated from core/errors/remedies.ts by `npx vitest run gateway -u`."""
+"""What to do about each error code. Generated from core/errors/remedies.ts by `npm run schemas`."""
 
 REMEDIES: dict[str, str] = {
     "MISSING_PARAMETER": (

@@ -1,6 +1,6 @@
 """Types of the API: what requests take and responses have, by the names of the JSON API.
 
-Generated from the schemas of the API by `npx vitest run gateway -u`.
+Generated from the schemas of the API by `npm run schemas`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// Types of accounts. Generated from the schemas of the API by `npx vitest run gateway -u`.
+// Types of accounts. Generated from the schemas of the API by `npm run schemas`.
 
 /** The account to find. */
 export type AccountLookup = {

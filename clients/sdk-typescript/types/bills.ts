@@ -1,4 +1,4 @@
-// Types of bill payments. Generated from the schemas of the API by `npx vitest run gateway -u`.
+// Types of bill payments. Generated from the schemas of the API by `npm run schemas`.
 
 /** A bill to pay. */
 export type NewBill = {

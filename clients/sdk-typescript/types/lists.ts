@@ -1,4 +1,4 @@
-// Types of lists and the history of payment requests. Generated from the schemas of the API by `npx vitest run gateway -u`.
+// Types of lists and the history of payment requests. Generated from the schemas of the API by `npm run schemas`.
 
 /** Which payment requests to list. */
 export type PaymentFilter = {

@@ -1,4 +1,4 @@
-// Types of payment requests. Generated from the schemas of the API by `npx vitest run gateway -u`.
+// Types of payment requests. Generated from the schemas of the API by `npm run schemas`.
 
 /** Amounts of fees. */
 export type FeeRule = {

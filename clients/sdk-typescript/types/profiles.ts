@@ -1,4 +1,4 @@
-// Types of new accounts and registrations. Generated from the schemas of the API by `npx vitest run gateway -u`.
+// Types of new accounts and registrations. Generated from the schemas of the API by `npm run schemas`.
 
 /** The profile of a new personal account. */
 export type NewPersonalAccount = {

@@ -1,4 +1,4 @@
-// Types of pushes. Generated from the schemas of the API by `npx vitest run gateway -u`.
+// Types of pushes. Generated from the schemas of the API by `npm run schemas`.
 import type { PaidAndRemaining, Payee, PayerState, PaymentDetails, PaymentFees, PaymentTimestamps, RequestState } from './payments.ts'
 
 /** Which pushes to list. */

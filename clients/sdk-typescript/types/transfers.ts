@@ -1,4 +1,4 @@
-// Types of quotes and institution transactions. Generated from the schemas of the API by `npx vitest run gateway -u`.
+// Types of quotes and institution transactions. Generated from the schemas of the API by `npm run schemas`.
 
 /** The party that pays. */
 export type QuoteParty = {
