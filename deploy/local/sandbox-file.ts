@@ -2,13 +2,9 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { newKey } from '#core/identity/id.ts'
-import {
-  newSandboxCredentials,
-  type SandboxCredentials,
-  sandboxProjects,
-} from '../../services/accounts/seed.ts'
 import { LaunchError } from './preflight/launch-error.ts'
 import { writePrivateFile } from './private-file.ts'
+import { newSandboxCredentials, type SandboxCredentials, sandboxProjects } from './seed/accounts.ts'
 
 const services = ['payments', 'accounts', 'institution', 'quotes', 'billing', 'delivery'] as const
 const withAuthorisationToken = new Set(['demo', 'other'])

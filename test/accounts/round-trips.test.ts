@@ -6,6 +6,7 @@ import type { Failure } from '#core/errors/errors.ts'
 import { seal } from '#core/identity/seal.ts'
 import { type Database, sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
+import { newSandboxCredentials, seedSandbox } from '../../deploy/local/seed/accounts.ts'
 import { customerMetrics } from '../../services/accounts/customers/metrics.ts'
 import type { Customers } from '../../services/accounts/customers/operations/customers.ts'
 import {
@@ -13,7 +14,6 @@ import {
   sessionResolver,
 } from '../../services/accounts/customers/operations/session.ts'
 import { batchingOpenings } from '../../services/accounts/customers/operations/session-batching.ts'
-import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { fixedKeys } from '../support/keys.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'

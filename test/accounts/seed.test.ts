@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
-import { people } from '../../services/accounts/customers/seed-people.ts'
+import { seedSandbox } from '../../deploy/local/seed/accounts.ts'
+import { people } from '../../deploy/local/seed/people.ts'
 import { postTransfer, readBalance } from '../../services/accounts/ledger/operations/ledger.ts'
-import { seedSandbox } from '../../services/accounts/seed.ts'
 import { type Harness, startHarness } from './harness.ts'
 
 let harness: Harness

@@ -7,9 +7,9 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { parseKeyRing } from '#core/identity/key-ring.ts'
 import { sql } from '#platform/db/db.ts'
 import { keyFileNames } from '../../deploy/bootstrap/lasting-secrets.ts'
+import { newSandboxCredentials, seedSandbox } from '../../deploy/local/seed/accounts.ts'
 import type { AccountSecrets } from '../../services/accounts/access/domain/at-rest.ts'
 import { accountSecrets } from '../../services/accounts/access/domain/credentials.ts'
-import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
 import { runHere } from '../support/command-line.ts'
 import {
   type Copy,

@@ -10,11 +10,11 @@ import {
   accountKeyFiles,
   accountSecrets,
 } from '../../../services/accounts/access/domain/credentials.ts'
-import { seedSandbox } from '../../../services/accounts/seed.ts'
-import { seedBillers } from '../../../services/billing/seed.ts'
 import { LaunchError } from '../preflight/launch-error.ts'
 import { credentialsOf, type SandboxFile } from '../sandbox-file.ts'
 import { secretsFolder } from '../secrets.ts'
+import { seedSandbox } from '../seed/accounts.ts'
+import { seedBillers } from '../seed/billers.ts'
 
 /** Makes the database of that name if it is missing; answers its URL. */
 export async function makeDatabase(adminUrl: string, name: string): Promise<string> {

@@ -5,9 +5,9 @@ import { grantableEndpoints } from '#core/identity/endpoints.ts'
 import type { Database } from '#platform/db/db.ts'
 import { sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
+import { newSandboxCredentials, seedSandbox } from '../../../../deploy/local/seed/accounts.ts'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts'
 import { fixedKeys } from '../../../../test/support/keys.ts'
-import { newSandboxCredentials, seedSandbox } from '../../seed.ts'
 import {
   type Administration,
   changeProjectAccess,

@@ -5,9 +5,9 @@ import { Failure, type Reason } from '#core/errors/errors.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
 import { type Database, sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
+import { newSandboxCredentials, seedSandbox } from '../../../../deploy/local/seed/accounts.ts'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts'
 import { fixedKeys, testKeys } from '../../../../test/support/keys.ts'
-import { newSandboxCredentials, seedSandbox } from '../../seed.ts'
 import { type Administration, createProject } from '../operations/administer.ts'
 import {
   createMerchant,

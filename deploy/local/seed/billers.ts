@@ -1,7 +1,11 @@
 // Seeds the sandbox's billers; never runs against production.
 import type { Database } from '#platform/db/db.ts'
-import type { Biller, Product } from './domain/catalogue.ts'
-import { putBiller, putProduct, readCatalogue } from './store/catalogue-store.ts'
+import type { Biller, Product } from '../../../services/billing/domain/catalogue.ts'
+import {
+  putBiller,
+  putProduct,
+  readCatalogue,
+} from '../../../services/billing/store/catalogue-store.ts'
 
 const billers: Biller[] = [
   { billerCode: 'DEMO_POWER', name: 'Demo Power', active: true },

@@ -8,8 +8,8 @@ import {
   type InstitutionKey,
   maxActiveKeys,
   usualCurrency,
-} from './access/domain/access.ts'
-import type { AccountSecrets } from './access/domain/at-rest.ts'
+} from '../../../services/accounts/access/domain/access.ts'
+import type { AccountSecrets } from '../../../services/accounts/access/domain/at-rest.ts'
 import {
   keyDigest,
   keyDigests,
@@ -17,28 +17,28 @@ import {
   newInstitutionKey,
   newSubscriptionKey,
   sealInstitutionKey,
-} from './access/domain/credentials.ts'
+} from '../../../services/accounts/access/domain/credentials.ts'
 import {
   findInstitutionByName,
   insertGrants,
   insertInstitution,
   insertInstitutionKey,
   retireInstitutionKeys,
-} from './access/store/institution-store.ts'
+} from '../../../services/accounts/access/store/institution-store.ts'
 import {
   findApiKey,
   findSubscriptionKey,
   insertApiKey,
   insertSubscriptionKey,
   revokeOtherKeys,
-} from './access/store/key-store.ts'
+} from '../../../services/accounts/access/store/key-store.ts'
 import {
   findMerchantByName,
   findProjectByName,
   insertMerchant,
   insertProject,
-} from './access/store/project-store.ts'
-import { seedPeople } from './customers/seed-people.ts'
+} from '../../../services/accounts/access/store/project-store.ts'
+import { seedPeople } from './people.ts'
 
 /** The projects of a sandbox, by the key under which `sandbox.json` shows them. */
 const projects = {

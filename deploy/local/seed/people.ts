@@ -1,8 +1,12 @@
 // Seeds the sandbox's people with their accounts and opening balances; never runs against production.
 import type { Queryable } from '#platform/db/db.ts'
-import { type Line, openCustomerLedger, postTransfer } from '../ledger/operations/ledger.ts'
-import type { Account } from './domain/account.ts'
-import { insertAccount } from './store/account-store.ts'
+import type { Account } from '../../../services/accounts/customers/domain/account.ts'
+import { insertAccount } from '../../../services/accounts/customers/store/account-store.ts'
+import {
+  type Line,
+  openCustomerLedger,
+  postTransfer,
+} from '../../../services/accounts/ledger/operations/ledger.ts'
 
 type Person = Pick<Account, 'firstName' | 'lastName' | 'level'> & {
   /** Last two digits of the number +1 202 555 01NN. */
