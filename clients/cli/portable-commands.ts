@@ -19,7 +19,7 @@ import { paymentCommands } from './payments.ts'
 import { projectCommands } from './projects.ts'
 import { requestsCommand } from './requests/tail.ts'
 import { routeCommands } from './routes.ts'
-import { sealCommands } from './seal.ts'
+import { sealCommands } from './seal/command.ts'
 import { triggerCommand } from './trigger/command.ts'
 
 /** What the package of the command line has. */

@@ -1,6 +1,6 @@
 // Names what is wrong with a sealed value, for the side that seals and has the key. The API itself never says.
 import { createDecipheriv } from 'node:crypto'
-import { open } from './seal.ts'
+import { open } from '#core/identity/seal.ts'
 
 /** What sealed values are for; the purpose is the associated data of AES-256-GCM. */
 export const sealPurposes = ['session_token', 'authorisation-token'] as const

@@ -1,9 +1,9 @@
 // The command that checks a sealed value on this machine and names what is wrong with it; sends nothing over the network.
 import fs from 'node:fs'
-import { findSealMistake, type SealPurpose, sealPurposes } from '#core/identity/seal-check.ts'
-import { readTarget, targetOptions } from './api/target.ts'
-import type { Command, CommandContext } from './command.ts'
-import { UsageError } from './usage-error.ts'
+import { readTarget, targetOptions } from '../api/target.ts'
+import type { Command, CommandContext } from '../command.ts'
+import { UsageError } from '../usage-error.ts'
+import { findSealMistake, type SealPurpose, sealPurposes } from './mistake.ts'
 
 /** `seal check`. */
 export const sealCommands: Command[] = [

@@ -1,8 +1,8 @@
 // Tests that each common mistake of sealing is named, and that a good value passes.
 import { createCipheriv, randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { seal } from './seal.ts'
-import { findSealMistake } from './seal-check.ts'
+import { seal } from '#core/identity/seal.ts'
+import { findSealMistake } from './mistake.ts'
 
 const keyBytes = randomBytes(32)
 const shared = { keyId: '00a1b2c3', key: keyBytes.toString('base64') }
