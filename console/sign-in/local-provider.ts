@@ -3,9 +3,9 @@ import { createHash, createHmac, generateKeyPairSync, randomBytes } from 'node:c
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { digestsEqual, hashToken } from '#core/identity/digest.ts'
 import { keyIdOf, signJwt } from '#platform/rpc/auth/jwt.ts'
+import { localLinkPath } from '../../deploy/local/sign-in-key.ts'
 import { sendPage } from '../pages/render.ts'
 import { ownCookie } from './cookies.ts'
-import { localLinkPath } from './local-key.ts'
 
 /** Someone who can be chosen. Projects are those of the sandbox, by name. */
 type LocalPerson = { id: string; name: string; role: string; project?: string }

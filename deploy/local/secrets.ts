@@ -3,11 +3,10 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { hashToken } from '#core/identity/digest.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
-
-import { signInKeyFile, signInLink } from '../../console/sign-in/local-key.ts'
 import { lastingSecrets, newLastingSecret } from '../bootstrap/lasting-secrets.ts'
 import { newPassword, readOrMakeFile } from './private-file.ts'
 import type { LaunchSettings } from './settings.ts'
+import { signInKeyFile, signInLink } from './sign-in-key.ts'
 
 /**
  * Makes what is missing below `<data>/secrets/<process>`. The keys by which processes know each other

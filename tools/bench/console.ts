@@ -1,8 +1,8 @@
 // Measures how fast the console shows its list of payments beside a million of them: the first page and the thousandth.
 import fs from 'node:fs'
 import path from 'node:path'
-import { signInKeyFile } from '../../console/sign-in/local-key.ts'
 import { localPeople } from '../../console/sign-in/local-provider.ts'
+import { signInKeyFile } from '../../deploy/local/sign-in-key.ts'
 import { type Browser, newBrowser } from '../../test/console/http-browser.ts'
 import { onSystem } from './compare.ts'
 import { waitForQuiet } from './load/processes.ts'
