@@ -9,13 +9,8 @@ import { startApiLog } from '../../gateway/api-log/api-log.ts'
 import { routeRows } from '../../gateway/http/app.ts'
 import { eventually } from '../support/eventually.ts'
 import { apiKey, call, type EdgeFixture, keys, merchantId, startEdge } from './harness.ts'
-import {
-  type Draft,
-  draftOf,
-  type GoodRequest,
-  goodRequests,
-  targetOf,
-} from './stand-ins/good-requests.ts'
+import type { GoodRequest } from './stand-ins/good-request.ts'
+import { type Draft, draftOf, goodRequests, targetOf } from './stand-ins/good-requests.ts'
 import { type Logged, loggedRequests } from './stand-ins/logged-requests.ts'
 
 let edge: EdgeFixture

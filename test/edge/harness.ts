@@ -11,11 +11,7 @@ import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
-import {
-  type CreatePaymentRequest,
-  type Payment,
-  PaymentsService,
-} from '#gen/payweave/payments/v1/payments_pb.js'
+import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
@@ -35,9 +31,9 @@ import {
   newSeenTransactions,
   type SeenTransactions,
 } from './stand-ins/institution.ts'
-import { deliveriesStandIn, newSeenMerchant, type SeenMerchant } from './stand-ins/merchant.ts'
+import { deliveriesStandIn, newSeenMerchant } from './stand-ins/merchant.ts'
 import { newObservedCalls, type ObservedCalls, observer } from './stand-ins/observed-calls.ts'
-import { paymentsStandIn } from './stand-ins/payments.ts'
+import { paymentsStandIn, type SeenPayments } from './stand-ins/payments.ts'
 import { newSeenQuotes, quotesStandIn, type SeenQuotes } from './stand-ins/quotes.ts'
 
 /** Keys that the stand-in for accounts knows, by what they may do. */
@@ -55,21 +51,17 @@ const projectIds = {
   [keys.ipRestricted]: '0198c000-0000-7000-8000-000000000003',
 }
 export const merchantId = '0198c000-0000-7000-8000-00000000000a'
-export const paymentId = '0198c000-0000-7000-8000-0000000000aa'
+export { paymentId } from './stand-ins/merchant.ts'
 
 /** What the stand-ins were asked, and how to make them answer otherwise. */
-export type StandIns = {
-  created: CreatePaymentRequest[]
+type StandIns = SeenPayments & {
   keyLookups: string[]
   apiKeyLookups: number
-  /** Runs in place of the usual answer when set. */
-  onCreate?: (() => Promise<Payment>) | undefined
   onKeyLookup?: (() => void) | undefined
   accounts: SeenAccounts
   bills: SeenBills
   quotes: SeenQuotes
   transactions: SeenTransactions
-  merchant: SeenMerchant
   calls: ObservedCalls
 }
 

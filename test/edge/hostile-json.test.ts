@@ -1,14 +1,8 @@
 // Valid JSON with hostile values at every place of every body: never a 500, and numbers that overflow are refused.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, type EdgeFixture, startEdge } from './harness.ts'
-import {
-  draftOf,
-  type GoodRequest,
-  goodRequests,
-  refusedAs,
-  shapeOf,
-  targetOf,
-} from './stand-ins/good-requests.ts'
+import type { GoodRequest } from './stand-ins/good-request.ts'
+import { draftOf, goodRequests, refusedAs, shapeOf, targetOf } from './stand-ins/good-requests.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {

@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { routeRows } from '../../gateway/http/app.ts'
 import { call, type EdgeFixture, keys, type Seen, startEdge } from './harness.ts'
+import type { GoodRequest } from './stand-ins/good-request.ts'
 import {
   change,
   type Draft,
   draftOf,
-  type GoodRequest,
   goodRequests,
   refusedAs,
   shapeOf,

@@ -1,4 +1,4 @@
-// Holds services against the layout: the same folders in all of them, and what the files of each folder may import.
+// Holds the tree against the layout: which folder may import which, the same folders in all services, and how many files each holds.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -92,7 +92,7 @@ it.each(modules)('%s has the folders of the layout and imports by them', (module
   expect(layered.flatMap((path) => forbidden(module, path))).toEqual([])
 })
 
-/** By file of the product, the files of the product that it imports, types too. */
+/** By file, the files of ours that it imports, types too; but for tests and generated code. */
 function importGraph(): Map<string, string[]> {
   const aliases = new Map([
     ['#core/', 'core/'],
@@ -100,7 +100,7 @@ function importGraph(): Map<string, string[]> {
   ])
   const product = files.filter(
     (path) =>
-      /^(core|platform|gateway|services|connectors|clients|console|deploy|tools)\/.*\.ts$/.test(
+      /^(core|platform|gateway|services|connectors|clients|console|deploy|tools|examples|test)\/.*\.ts$/.test(
         path,
       ) && !path.endsWith('.test.ts'),
   )
@@ -116,6 +116,64 @@ function importGraph(): Map<string, string[]> {
     }),
   )
 }
+
+/**
+ * By folder of the tree: the places that its files may import beside their own; the longest name that fits a file counts. So
+ * `core/` and `platform/` know nothing above them, no service knows another part, and nothing of the product knows tools and tests.
+ */
+const mayImport: Record<string, readonly string[]> = {
+  core: [],
+  platform: ['core'],
+  services: ['core', 'platform'],
+  connectors: ['core', 'platform'],
+  gateway: ['core', 'platform'],
+  // A local start seeds its databases by the stores of the services.
+  deploy: ['core', 'platform', 'services/accounts', 'services/billing', 'gateway/openapi'],
+  // Packages that other programs install, and programs that install them.
+  'clients/grpc': [],
+  'clients/sdk-typescript': [],
+  'clients/cli-package': ['clients/cli'],
+  examples: [],
+  // The command line bootstraps installations, checks a restored ledger and runs the conformance checks.
+  clients: [
+    'core',
+    'platform',
+    'deploy',
+    'gateway/pages',
+    'services/accounts',
+    'tools/conformance',
+  ],
+  // Pages preview the payers' pages and run the triggers of a sandbox.
+  console: ['core', 'platform', 'gateway/pages', 'clients/cli', 'deploy/local'],
+  tools: [
+    'core',
+    'platform',
+    'services',
+    'connectors',
+    'gateway',
+    'deploy',
+    'clients',
+    'console',
+    // They start and break systems as tests do.
+    'test/support',
+    'test/defects',
+    'test/console',
+  ],
+}
+
+it('every file imports only what its place in the tree allows', () => {
+  const isIn = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
+  const homes = Object.keys(mayImport).toSorted((one, other) => other.length - one.length)
+  const against = [...importGraph()].flatMap(([path, targets]) => {
+    const home = homes.find((place) => isIn(path, place))
+    if (home === undefined) return []
+    const allowed = [home, ...(mayImport[home] ?? [])]
+    return targets
+      .filter((target) => !allowed.some((place) => isIn(target, place)))
+      .map((target) => `${path} imports ${target}`)
+  })
+  expect(against).toEqual([])
+})
 
 it('no file imports itself through others', () => {
   const graph = importGraph()

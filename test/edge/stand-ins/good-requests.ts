@@ -2,25 +2,9 @@
 
 import { apiKey, goodHeaders, goodPayment, paymentId, type Seen } from '../harness.ts'
 import { billId } from './billing.ts'
+import { errorKeys, type GoodRequest } from './good-request.ts'
 import { merchantRequests } from './merchant-requests.ts'
 import { quoteId } from './quotes.ts'
-
-/** Keys that an error body of a group has, beside `missing`. */
-const errorKeys = {
-  full: [
-    'code',
-    'doc_url',
-    'errorCode',
-    'message',
-    'observed_client_ip',
-    'request_id',
-    'status',
-    'timestamp',
-  ],
-  withoutIp: ['code', 'doc_url', 'errorCode', 'message', 'request_id', 'status', 'timestamp'],
-  quote: ['code', 'message', 'status'],
-  bill: ['code', 'doc_url', 'errorCode', 'message', 'status', 'timestamp'],
-} as const
 
 /** What of an answer is the same for all refusals of a group. */
 export function shapeOf({ status, headers, body }: Seen) {
@@ -54,23 +38,6 @@ export function refusedAs(group: keyof typeof errorKeys, code: number, reason: s
     isSameRequestId: true,
     contentType: 'application/json; charset=utf-8',
   }
-}
-
-export type GoodRequest = {
-  method: 'GET' | 'POST'
-  path: string
-  version: string
-  errors: keyof typeof errorKeys
-  query: Record<string, string>
-  /** Query parameters that must be there beside `version`, in the contract's order. */
-  required: string[]
-  body?: Record<string, unknown>
-  /** Paths of required body fields in the contract's order. */
-  fields?: string[]
-  headers?: Record<string, string>
-  credential: 'api_key' | 'session' | 'none'
-  grant?: boolean
-  account?: boolean
 }
 
 const v2024 = { version: '2024-10-01' }

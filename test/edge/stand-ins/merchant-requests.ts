@@ -1,6 +1,6 @@
 // For every merchant route a request that the edge accepts; it must not call anything.
 import { apiKey, paymentId } from '../harness.ts'
-import type { GoodRequest } from './good-requests.ts'
+import type { GoodRequest } from './good-request.ts'
 import { deliveryId } from './merchant.ts'
 
 const extension = { version: '2026-12-01' }

@@ -24,7 +24,8 @@ import {
 
 export const deliveryId = '0198c000-0000-7000-8000-0000000000d1'
 const eventId = '0198c000-0000-7000-8000-0000000000e1'
-const paymentId = '0198c000-0000-7000-8000-0000000000aa'
+/** The one payment that the stand-ins know. */
+export const paymentId = '0198c000-0000-7000-8000-0000000000aa'
 const at = (ms: number) => timestampFromDate(new Date(Date.UTC(2026, 0, 1) + ms))
 
 /** What the stand-ins were asked. */

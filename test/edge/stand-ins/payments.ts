@@ -12,11 +12,18 @@ import {
   PaymentState,
   type PaymentsService,
 } from '#gen/payweave/payments/v1/payments_pb.js'
-import { paymentId, type StandIns } from '../harness.ts'
-import { paymentListsStandIn } from './merchant.ts'
+import { paymentId, paymentListsStandIn, type SeenMerchant } from './merchant.ts'
+
+/** What the stand-in was asked, and how it answers. */
+export type SeenPayments = {
+  created: CreatePaymentRequest[]
+  /** Runs in place of the usual answer when set. */
+  onCreate?: (() => Promise<Payment>) | undefined
+  merchant: SeenMerchant
+}
 
 /** The calls of payments that the gateway makes. */
-export function paymentsStandIn(seen: StandIns): Partial<ServiceImpl<typeof PaymentsService>> {
+export function paymentsStandIn(seen: SeenPayments): Partial<ServiceImpl<typeof PaymentsService>> {
   const stored = () => paymentOf(seen.created.at(-1))
   return {
     async createPayment(request) {

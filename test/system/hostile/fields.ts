@@ -1,7 +1,7 @@
 // The fields of a good request, and how a request gets a hostile value in each of them.
 import { formOf, partOf } from '../accounts/account-client.ts'
 import type { CallOptions, Json } from '../harness.ts'
-import type { GoodRequest, Route } from './requests.ts'
+import type { Form, GoodRequest, Route } from './requests.ts'
 import { jsonValues, texts } from './values.ts'
 
 /** One field of a route. */
@@ -97,9 +97,6 @@ function withMark(value: unknown, [name, ...rest]: string[]): unknown {
   const object = value as Json
   return { ...object, [name]: withMark(object[name], rest) }
 }
-
-/** The texts and files of a form. */
-export type Form = { texts: Record<string, string>; files: Record<string, string> }
 
 function formFields({ texts: given, files }: Form): Field[] {
   const field = (path: string, bodyOf: (form: Form, value: string) => string): Field => ({

@@ -7,7 +7,9 @@ import { formOf, newProfile } from '../accounts/account-client.ts'
 import { institution_name } from '../accounts/customer.ts'
 import { type CallOptions, type Json, merchant, order, payer, person, unique } from '../harness.ts'
 import { seal, transferClient } from '../money/transfer-client.ts'
-import type { Form } from './fields.ts'
+
+/** The texts and files of a form. */
+export type Form = { texts: Record<string, string>; files: Record<string, string> }
 
 /** A request that is good as it stands; one with a form has it as its body. */
 export type GoodRequest = {
