@@ -13,6 +13,7 @@ import {
   type PaymentContext,
   type PaymentSettings,
 } from './operations/payments.ts'
+import { reportRefund } from './operations/reports.ts'
 import type { RouteContext } from './operations/routes.ts'
 import type { Connectors } from './ports/backend.ts'
 import type { FindMerchant } from './ports/merchants.ts'
@@ -56,7 +57,8 @@ export async function startPayments(options: EngineOptions): Promise<Engine> {
     backlog: () => taskBacklog(db),
     oldestUnreportedRefundS: () => oldestUnreportedRefundS(db),
   })
-  const makeCalls = callMaker({ db, log, connectors, routing, linkKeys, metrics })
+  const failRefund = (refundId: string) => reportRefund(payments, refundId, 'failed')
+  const makeCalls = callMaker({ db, log, connectors, routing, linkKeys, metrics, failRefund })
   const calls = startDirectCalls({ db, log, connectors }, makeCalls)
   const payments: PaymentContext = {
     db,

@@ -29,6 +29,7 @@ export function newBackend() {
     attempts: new Map<string, AttemptOutcome>(),
     announcements: 0,
     payoutCalls: 0,
+    refundCalls: 0,
     walletCalls: 0,
     enquiries: 0,
     /** Calls that came while it was down. */
@@ -37,7 +38,7 @@ export function newBackend() {
   const state = {
     isDown: false,
     /** Operations that its rail does not have. */
-    lacks: new Set<'wallets' | 'cards' | 'payouts'>(),
+    lacks: new Set<'wallets' | 'cards' | 'payouts' | 'refunds'>(),
     wallet: (() => AttemptOutcome.PAID) as Wallet,
     /** Why it refuses what it refuses. */
     refusalReason: RefusalReason.UNSPECIFIED,
@@ -55,7 +56,7 @@ export function newBackend() {
     received.rejected += 1
     throw new ConnectError('the back end is down', Code.Unavailable)
   }
-  const demand = (operation: 'wallets' | 'cards' | 'payouts') => {
+  const demand = (operation: 'wallets' | 'cards' | 'payouts' | 'refunds') => {
     if (state.lacks.has(operation)) throw new ConnectError('no such method', Code.Unimplemented)
   }
   const charges: ServiceImpl<typeof ChargeService> = {
@@ -111,6 +112,8 @@ export function newBackend() {
     },
     createRefund: (request) =>
       answer(() => {
+        received.refundCalls += 1
+        demand('refunds')
         received.refunds.set(request.refundId, request)
         return {}
       }),

@@ -2,9 +2,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WithdrawReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { WaitingRefundState } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentChannel, PayoutState } from '#gen/payweave/payments/v1/payments_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { at, type Harness, payer, refusal, startHarness, states } from './harness.ts'
+import { as } from './person.ts'
 
 let harness: Harness
 beforeAll(async () => {
@@ -246,6 +248,27 @@ describe('refunding', () => {
       'refund 10000',
       'refund_returned 10000',
     ])
+  })
+
+  it('a completed refund that comes back fails, and its money is with us again', async () => {
+    const { paymentId, payerId } = await harness.one()
+    await harness.cancel(paymentId)
+    await harness.report(payerId, PAID)
+    const { refundId } = await eventually(() => harness.refundsOf(payerId)[0] ?? false)
+    const { COMPLETED, FAILED, RETURNED } = TransferOutcome
+    const report = (outcome: TransferOutcome) => harness.reports.reportRefund({ refundId, outcome })
+    await report(COMPLETED)
+    await report(FAILED)
+    const before = ['late_receipt 10000', 'refund 10000']
+    expect(await harness.movements(paymentId)).toEqual(before)
+    await Promise.all([report(RETURNED), report(RETURNED)])
+    await report(COMPLETED)
+    expect(await harness.movements(paymentId)).toEqual([...before, 'refund_returned 10000'])
+    const failed = { state: WaitingRefundState.FAILED, pageSize: 200 }
+    const { refunds } = await as('support', () => harness.operations.listWaitingRefunds(failed))
+    expect(refunds.map((one) => one.refundId)).toContain(refundId)
+    const payout = harness.reports.reportPayout({ payoutId: payerId, outcome: RETURNED })
+    expect(await refusal(payout)).toBe('INVALID_PARAMETER outcome')
   })
 
   it('refunding is refused unless the request is paid', async () => {

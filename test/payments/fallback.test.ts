@@ -87,6 +87,7 @@ it('a charge that its connector refused among others stays there when that canno
     routing: () => routingOf([route], absent),
     linkKeys,
     metrics: { fellBack: () => undefined },
+    failRefund: () => Promise.reject(new Error('no refund was made')),
   })
   await make(calls)
   expect(announced).toEqual([2, 1, 1])

@@ -1,12 +1,22 @@
-// Tests that a payer reads why their attempt was refused, as the back end says it, and may choose what the connector takes.
+// Tests that a payer reads why their attempt was refused, as the back end says it, and may choose what the connector takes; and what
+// becomes of a refund that it does not make.
 import { randomUUID } from 'node:crypto'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { AttemptOutcome, RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { WaitingRefundState } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PayerState, PaymentMethod } from '#gen/payweave/payments/v1/payments_pb.js'
+import { sql } from '#platform/db/db.ts'
 import { eventually } from '../support/eventually.ts'
 import { at, type Harness, payer, refusal, startHarness } from './harness.ts'
+import { as } from './person.ts'
+
+const failed = { state: WaitingRefundState.FAILED, pageSize: 200 }
+const callOf = sql(
+  'test_call',
+  `select done_time is not null as "isDone", attempts from task where subject_id = $1 and kind = 'refund'`,
+)
 
 let harness: Harness
 beforeAll(async () => {
@@ -104,5 +114,35 @@ describe('a means that the connector does not take', () => {
     expect(await refusal(opening)).toBe('UNSUPPORTED_CHANNEL_METHOD')
     const { checkout, refused } = await harness.checkouts.payWithWallet({ linkToken, pin: '1234' })
     expect([checkout?.payerState, refused]).toEqual([PayerState.PAID, false])
+  })
+
+  it('a refund whose connector makes none is called once, and fails at once for a person to pay it', async () => {
+    const { paymentId, payerId } = await announced()
+    harness.backend.state.lacks.add('refunds')
+    await harness.report(payerId, ChargeOutcome.PAID)
+    await harness.refund(paymentId)
+    await eventually(async () => {
+      const { refunds } = await as('support', () => harness.operations.listWaitingRefunds(failed))
+      const { refundId } = at(refunds)
+      expect(refunds).toMatchObject([{ paymentId, amountMinor: 10_000n }])
+      const call = await harness.db.row(callOf, [refundId])
+      expect(call).toEqual({ isDone: true, attempts: 1 })
+    })
+    expect(await harness.movements(paymentId)).toContain('refund_returned 10000')
+    expect(harness.backend.received.refundCalls).toBe(1)
+  })
+
+  it('a refund that an earlier version of the connector may have made is not failed', async () => {
+    const { state, received } = harness.backend
+    const { paymentId, payerId } = await announced()
+    state.lacks.add('refunds')
+    await harness.report(payerId, ChargeOutcome.PAID)
+    state.isDown = true
+    await harness.refund(paymentId)
+    await eventually(() => received.rejected > 0)
+    state.isDown = false
+    const before = received.refundCalls
+    await eventually(() => received.refundCalls > before + 1)
+    expect(await harness.movements(paymentId)).not.toContain('refund_returned 10000')
   })
 })

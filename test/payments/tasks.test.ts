@@ -80,7 +80,9 @@ function hangingCharges(db: Database) {
   const connectors = connectorsOf(new Map([['simulator', backend]]), 'simulator')
   const routing = () => routingOf([], 'simulator')
   const metrics = { fellBack: () => undefined }
-  const options = { db, log: silentLog, connectors, routing, linkKeys: fixedKeys(), metrics }
+  const failRefund = () => Promise.reject(new Error('no refund was made'))
+  const linkKeys = fixedKeys()
+  const options = { db, log: silentLog, connectors, routing, linkKeys, metrics, failRefund }
   const timers = { ...systemTimers, nowMs: () => systemTimers.nowMs() + clock.shiftMs }
   const charges = startDirectCalls({ ...options, timers }, callMaker(options))
   return {

@@ -12,7 +12,13 @@ import { currentContext } from '#platform/rpc/context.ts'
 import type { AttemptOutcome } from '../domain/charge-report.ts'
 import type { TransferOutcome } from '../domain/payout.ts'
 import type { PaymentContext } from '../operations/payments.ts'
-import { type Reporter, reportCharge, reportPayout, reportRefund } from '../operations/reports.ts'
+import {
+  type RefundOutcome,
+  type Reporter,
+  reportCharge,
+  reportPayout,
+  reportRefund,
+} from '../operations/reports.ts'
 import { payerStateNumber, payoutStateNumber } from './messages.ts'
 
 const chargeOutcomes: Partial<Record<ChargeOutcome, AttemptOutcome>> = {
@@ -26,10 +32,15 @@ const transferOutcomes: Partial<Record<WireTransferOutcome, TransferOutcome>> = 
   [WireTransferOutcome.FAILED]: 'failed',
 }
 
+const refundOutcomes: Partial<Record<WireTransferOutcome, RefundOutcome>> = {
+  ...transferOutcomes,
+  [WireTransferOutcome.RETURNED]: 'returned',
+}
+
 /**
  * The handlers of ChargeReportService; a repeated report changes nothing. All refuse an id that was never announced,
  * or that another connector has, with CHARGE_NOT_FOUND, and an outcome that is not set with MISSING_PARAMETER. `reportCharge` refuses the reason of a
- * refusal with another outcome with INVALID_PARAMETER.
+ * refusal with another outcome with INVALID_PARAMETER, and `reportPayout` a payout that was returned.
  */
 export function chargeReportService(
   payments: PaymentContext,
@@ -49,12 +60,14 @@ export function chargeReportService(
       return { payerState: payerStateNumber(state) }
     },
     async reportPayout({ payoutId, outcome }) {
+      if (outcome === WireTransferOutcome.RETURNED)
+        throw invalid('outcome', 'is one of refunds only')
       const ended = required(transferOutcomes[outcome])
       const state = await reportPayout(payments, payoutId, ended, reporter())
       return { payoutState: payoutStateNumber(state) }
     },
     async reportRefund({ refundId, outcome }) {
-      await reportRefund(payments, refundId, required(transferOutcomes[outcome]), reporter())
+      await reportRefund(payments, refundId, required(refundOutcomes[outcome]), reporter())
       return {}
     },
   }

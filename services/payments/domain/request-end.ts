@@ -122,7 +122,7 @@ function recoverPayouts(draft: Draft): void {
   }
 }
 
-/** The back end finally refused a refund: its money is back with us, and an operator must act. */
+/** The back end finally refused a refund, or the payer's bank sent it back: its money is with us again, and an operator must act. */
 export function recordReturnedRefund(payment: Payment, refund: Refund, now: Date): Transition {
   const draft = begin(payment, now)
   settle(draft, {

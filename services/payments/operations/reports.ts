@@ -89,14 +89,17 @@ export async function reportPayout(
   return state
 }
 
+/** Outcome of a refund. `returned`: it was completed, and the payer's bank has sent the money back. */
+export type RefundOutcome = TransferOutcome | 'returned'
+
 /**
- * Processes the outcome of a refund. If the back end refuses it permanently, records that the money is with us again and counts
- * the failure, because an operator has to act. CHARGE_NOT_FOUND for an unknown refund.
+ * Processes the outcome of a refund. If the back end refuses it permanently, or the money comes back, records that the money is with
+ * us again and counts the failure, because an operator has to act. CHARGE_NOT_FOUND for an unknown refund.
  */
 export async function reportRefund(
   context: PaymentContext,
   refundId: string,
-  outcome: TransferOutcome,
+  outcome: RefundOutcome,
   reporter?: Reporter,
 ): Promise<void> {
   const { decision } = await change(context, {
@@ -106,17 +109,23 @@ export async function reportRefund(
       if (refund === undefined) throw unknown('refund')
       const payer = payment.payers.find(({ payerId }) => payerId === refund.payerId)
       checkReporter(context, reporter, { what: 'refund', connector: payer?.connector ?? null })
-      if (refund.state !== 'sent') return {}
-      const isReturned = outcome === 'failed'
+      const isNew =
+        refund.state === 'sent' || (refund.state === 'completed' && outcome === 'returned')
+      if (!isNew) return {}
+      const isDone = outcome === 'completed'
       return {
-        refunded: { refundId: refund.refundId, outcome },
-        transition: isReturned ? recordReturnedRefund(payment, refund, now) : undefined,
+        refunded: { refundId: refund.refundId, outcome: isDone ? 'completed' : 'failed' },
+        transition: isDone ? undefined : recordReturnedRefund(payment, refund, now),
       }
     },
   })
   if (decision.transition === undefined) return
   context.metrics.refundFailed()
-  context.log.error({ refundId }, 'refund refused by the back end')
+  const isReturned = outcome === 'returned'
+  context.log.error(
+    { refundId },
+    isReturned ? 'refund sent back after it was completed' : 'refund refused by the back end',
+  )
 }
 
 /** Refuses a report about what another connector has, with the same error as an unknown id. */

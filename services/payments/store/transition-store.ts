@@ -124,7 +124,8 @@ const endRefunds = sql(
   'refund_end',
   `update refund set state = r.state::refund_state, end_time = business_now()
    from unnest($1::uuid[], $2::text[]) as r (refund_id, state)
-   where refund.refund_id = r.refund_id and refund.state = 'sent'`,
+   where refund.refund_id = r.refund_id
+     and (refund.state = 'sent' or (refund.state = 'completed' and r.state = 'failed'))`,
 )
 
 const insertReasons = sql(

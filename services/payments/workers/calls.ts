@@ -16,7 +16,7 @@ import { defaultTimeoutMs } from '#platform/rpc/client/client.ts'
 import { wasNotSent } from '#platform/rpc/client/not-sent.ts'
 import { runDetached } from '#platform/rpc/context.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import type { BackendCall } from '../domain/backend-call.ts'
+import { type BackendCall, isUnsent } from '../domain/backend-call.ts'
 import type { Routing } from '../domain/routing.ts'
 import type { PaymentMetrics } from '../metrics.ts'
 import { announcementOf, type Connectors, isUnimplemented } from '../ports/backend.ts'
@@ -31,6 +31,8 @@ export type CallOptions = {
   routing: () => Routing
   linkKeys: KeySource
   metrics: Pick<PaymentMetrics, 'fellBack'>
+  /** Records that a refund has failed: its connector has no refunds, and moved nothing. */
+  failRefund: (refundId: string) => Promise<void>
 }
 
 /** The back end takes this many charges or withdrawals in one call. */
@@ -98,6 +100,11 @@ export function callMaker(options: CallOptions): MakeCalls {
       const mayMove = failed !== 'unclear' && fallback === 'may move'
       const { moved, left } = mayMove ? await moveAway(calls) : { moved: [], left: calls }
       if (left.length > 0) await markLater(db, ofKind(left), failed)
+      // An earlier call without an answer may have been executed by an earlier version of the connector.
+      if (kind === 'refund' && failed === 'unimplemented' && isUnsent(first)) {
+        await failForever(options, first)
+        await end(first)
+      }
       await Promise.all(moved.map((some) => make(some, 'stays')))
       return
     }
@@ -120,6 +127,16 @@ export function callMaker(options: CallOptions): MakeCalls {
   }
 }
 
+/** Fails a refund that its connector can never make. */
+async function failForever(
+  { log, connectors, failRefund }: CallOptions,
+  { subjectId: refundId, connector }: BackendCall,
+): Promise<void> {
+  const name = connector ?? connectors.defaultName
+  log.error({ refundId, connector: name }, 'connector makes no refunds')
+  await failRefund(refundId)
+}
+
 function byConnector(calls: BackendCall[]): Iterable<BackendCall[]> {
   return Map.groupBy(calls, ({ connector }) => connector).values()
 }
@@ -131,10 +148,11 @@ function ofKind(calls: BackendCall[]): Parameters<typeof markDone>[1] {
   return { kind: first.kind, subjectIds: calls.map(({ subjectId }) => subjectId) }
 }
 
-/** What a failed attempt came to. A payout that its connector has no operation for is one that nobody received. */
+/** What a failed attempt came to. A payout or refund that its connector has no operation for is one that nobody received. */
 function outcomeOf(error: unknown, kind: BackendCall['kind']): FailedAttempt {
   if (wasNotSent(error)) return 'unsent'
-  return kind === 'payout' && isUnimplemented(error) ? 'unimplemented' : 'unclear'
+  const isTransfer = kind === 'payout' || kind === 'refund'
+  return isTransfer && isUnimplemented(error) ? 'unimplemented' : 'unclear'
 }
 
 const transientReasons = new Set<Reason>(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMIT_EXCEEDED'])

@@ -237,6 +237,14 @@ export enum TransferOutcome {
    * @generated from enum value: TRANSFER_OUTCOME_FAILED = 2;
    */
   FAILED = 2,
+
+  /**
+   * Of a refund that was reported COMPLETED: the payer's bank has sent it back, and the back end holds the money again. Refused
+   * for a payout.
+   *
+   * @generated from enum value: TRANSFER_OUTCOME_RETURNED = 3;
+   */
+  RETURNED = 3,
 }
 
 /**
@@ -246,7 +254,7 @@ export declare const TransferOutcomeSchema: GenEnum<TransferOutcome>;
 
 /**
  * Called by back ends (connectors of real rails; the simulator in a sandbox). Reports may be repeated: the first one
- * counts. NOT_FOUND for an id that was never announced.
+ * counts, and after a COMPLETED refund its RETURNED. NOT_FOUND for an id that was never announced.
  *
  * @generated from service payweave.payments.v1.ChargeReportService
  */
@@ -263,7 +271,7 @@ export declare const ChargeReportService: GenService<{
     output: typeof ReportChargeResponseSchema;
   },
   /**
-   * Reports on a payout.
+   * Reports on a payout. INVALID_ARGUMENT for RETURNED.
    *
    * @generated from rpc payweave.payments.v1.ChargeReportService.ReportPayout
    */
@@ -273,7 +281,7 @@ export declare const ChargeReportService: GenService<{
     output: typeof ReportPayoutResponseSchema;
   },
   /**
-   * Reports on a refund.
+   * Reports on a refund. One that is FAILED or RETURNED waits for a person, who pays the payer another way.
    *
    * @generated from rpc payweave.payments.v1.ChargeReportService.ReportRefund
    */
