@@ -5,12 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { signatureOf } from '../../connectors/kit/domain/signature.ts'
-import {
-  type BackendCheck,
-  chargeOfItsOwn,
-  payByItself,
-  reported,
-} from '../../tools/conformance/backend/check.ts'
+import { type BackendCheck, reported } from '../../tools/conformance/backend/check.ts'
+import { chargeOfItsOwn, payByItself } from '../../tools/conformance/backend/reported-payment.ts'
 import { blocksOf } from '../docs/pages.ts'
 import { eventually } from '../support/eventually.ts'
 import { apiKey, startAcme, webhookSecret } from './acme.ts'

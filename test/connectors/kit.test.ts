@@ -34,6 +34,7 @@ import {
   claimWork,
   countWork,
   countWorkStatement,
+  deleteOldWork,
   endWork,
   hastenWork,
   insertWork,
@@ -99,7 +100,8 @@ it('every kind of report arrives once, though it is written twice', async () => 
   const reports = [
     chargeReport({ chargeId: id, attemptId: 'a', outcome: ChargeOutcome.PAID }),
     payoutReport({ payoutId: id, outcome: TransferOutcome.COMPLETED }),
-    refundReport({ refundId: id, outcome: TransferOutcome.FAILED }),
+    refundReport({ refundId: id, outcome: TransferOutcome.COMPLETED }),
+    refundReport({ refundId: id, outcome: TransferOutcome.RETURNED }),
     onboardingReport({ reviewId: id, outcome: { case: 'completed', value: completed } }),
     consentReport({ challengeId: id, answer: RegistrationStatus.APPROVED }),
     transferReport({ transferId: id, outcome: InstitutionOutcome.CANCELLED, reason: 'late' }),
@@ -114,7 +116,8 @@ it('every kind of report arrives once, though it is written twice', async () => 
       'ReportConsent APPROVED',
       'ReportOnboarding COMPLETED',
       'ReportPayout COMPLETED',
-      'ReportRefund FAILED',
+      'ReportRefund COMPLETED',
+      'ReportRefund RETURNED',
       'ReportTransfer CANCELLED',
     ]),
   )
@@ -229,6 +232,39 @@ async function newWork() {
   }
 }
 const minuteMs = 60_000
+
+const ageAll = sql(
+  'age_all',
+  `update work set written_at = written_at - $2::interval, done_at = done_at - $2::interval,
+     dead_at = dead_at - $2::interval where subject = $1`,
+)
+const countOfSubject = sql(
+  'count_of',
+  'select count(*)::integer as count from work where subject = $1',
+)
+it('what was done 30 days ago is deleted, in batches; what is younger, open or dead is kept', async () => {
+  const made = async (outcome: 'done' | 'dead' | 'again', age: string) => {
+    const { subject, claim } = await newWork()
+    const work = await claim(minuteMs)
+    if (work === undefined) throw new Error('no work')
+    await endWork(db, { ...work, outcome, reason: null, delayMs: minuteMs })
+    await db.run(ageAll, [subject, age])
+    return subject
+  }
+  const old = [await made('done', '31 days'), await made('done', '400 days')]
+  const kept = [
+    await made('done', '29 days'),
+    await made('dead', '400 days'),
+    await made('again', '400 days'),
+  ]
+  expect(await deleteOldWork(db, 1)).toBeLessThan(2)
+  await deleteOldWork(db, 1_000)
+  const rows = await Promise.all(
+    [...old, ...kept].map((subject) => db.row<{ count: number }>(countOfSubject, [subject])),
+  )
+  expect(rows.map((row) => row?.count)).toEqual([0, 0, 1, 1, 1])
+})
+
 const again = { outcome: 'again', reason: null, delayMs: minuteMs } as const
 
 it('a hint gives work that is done now to no second worker; it is tried again when the first has ended', async () => {

@@ -9,6 +9,7 @@ import {
   ReportChargeRequestSchema,
   ReportPayoutRequestSchema,
   ReportRefundRequestSchema,
+  TransferOutcome,
 } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import type { NewWork } from '../domain/work.ts'
 
@@ -55,15 +56,15 @@ export function payoutReport(report: MessageInitShape<typeof ReportPayoutRequest
   )
 }
 
-/** A report on a refund. The first outcome counts. */
+/** A report on a refund. The first outcome counts, and after COMPLETED also RETURNED. */
 export function refundReport(report: MessageInitShape<typeof ReportRefundRequestSchema>): NewWork {
   const message = create(ReportRefundRequestSchema, report)
-  const { refundId } = message
+  const { refundId, outcome } = message
   return work(
     'payments',
     'ReportRefund',
     refundId,
-    refundId,
+    outcome === TransferOutcome.RETURNED ? `${refundId} returned` : refundId,
     toBinary(ReportRefundRequestSchema, message),
   )
 }

@@ -5,7 +5,12 @@ import type { Database } from '#platform/db/db.ts'
 import { payoutReport, refundReport } from '../api/report-messages.ts'
 import type { Credit } from '../domain/payment.ts'
 import type { ClaimedWork } from '../domain/work.ts'
-import { findCredit, insertCredit, updateCredit } from '../store/payment-store.ts'
+import {
+  findCredit,
+  insertCredit,
+  updateCredit,
+  updateReturnedRefund,
+} from '../store/payment-store.ts'
 import { holdWork, insertWork } from '../store/work-store.ts'
 
 /**
@@ -46,5 +51,18 @@ export function endCredit(
     const outcome = state === 'completed' ? TransferOutcome.COMPLETED : TransferOutcome.FAILED
     if (kind === 'payout') await insertWork(tx, payoutReport({ payoutId: reference, outcome }))
     if (kind === 'refund') await insertWork(tx, refundReport({ refundId: reference, outcome }))
+  })
+}
+
+/**
+ * Records that a completed refund has come back, and owes Payweave the report, in one transaction; false when it is not completed,
+ * or has come back before.
+ */
+export function returnRefund(db: Database, reference: string): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    if (!(await updateReturnedRefund(tx, reference))) return false
+    const outcome = TransferOutcome.RETURNED
+    await insertWork(tx, refundReport({ refundId: reference, outcome }))
+    return true
   })
 }

@@ -146,3 +146,13 @@ export async function updateCredit(
 ): Promise<Credit['kind'] | undefined> {
   return (await tx.row<{ kind: Credit['kind'] }>(endCreditStatement, [reference, state]))?.kind
 }
+
+const returnRefundStatement = sql(
+  'return_refund',
+  `update credit set state = 'failed', ended_at = clock_now()
+   where reference = $1 and kind = 'refund' and state = 'completed'`,
+)
+/** Fails a completed refund whose money has come back; false for any other. Locks the row. */
+export async function updateReturnedRefund(tx: Queryable, reference: string): Promise<boolean> {
+  return (await tx.run(returnRefundStatement, [reference])) === 1
+}

@@ -7,16 +7,17 @@ import {
   announce,
   type BackendCheck,
   backendGroup,
+  demandCoherent,
   demandExecuted,
   demandStatus,
-  newCharge,
   reported,
   shownAmount,
   type World,
 } from './check.ts'
+import { type FormTheme, fetchFrame, filledForm, openFrame, returnUrlOf } from './forms.ts'
 
 const card = backendGroup('cards')
-const theme = { accentColor: '#0b57d0', darkAccentColor: '#a8c7fa' }
+const theme: FormTheme = { accentColor: '#0b57d0', darkAccentColor: '#a8c7fa' }
 
 export const cardChecks: readonly BackendCheck[] = [
   card(
@@ -100,6 +101,21 @@ export const cardChecks: readonly BackendCheck[] = [
     },
   ),
   card(
+    'withdrawn-meanwhile',
+    'A card that is sent while the charge is withdrawn is charged and reported PAID, or neither.',
+    ['card.approved'],
+    async (world) => {
+      const { chargeId, submit } = await filledForm(world, 'card.approved')
+      const withdrawals = [{ chargeId, reason: WithdrawReason.CANCELLED }]
+      await Promise.all([submitIfTaken(submit), world.charges.withdrawCharges({ withdrawals })])
+      await delay(world.map.settle_ms, undefined, { signal: world.signal })
+      const reports = world.reports.of(chargeId)
+      demandCoherent(reports)
+      const isPaid = reports.some(({ outcome }) => outcome === 'PAID')
+      await demandExecuted(world, 'charge', chargeId, isPaid ? 1 : 0, shownAmount(world))
+    },
+  ),
+  card(
     'expired',
     'A card that is sent by the form of a charge whose time to pay is over is not charged.',
     ['card.approved'],
@@ -124,88 +140,22 @@ export const cardChecks: readonly BackendCheck[] = [
 /** Enough to open a form. */
 const expiresWithinS = 5
 
+/** Submits a form, which may refuse that. */
+async function submitIfTaken(submit: () => Promise<void>): Promise<void> {
+  await submit().catch((error: unknown) => {
+    if (!(error instanceof Unmet)) throw error
+  })
+}
+
 /** Submits the form, which may refuse that, and fails when the charge is paid. */
 async function demandUncharged(
   world: World,
   chargeId: string,
   submit: () => Promise<void>,
 ): Promise<void> {
-  await submit().catch((error: unknown) => {
-    if (!(error instanceof Unmet)) throw error
-  })
+  await submitIfTaken(submit)
   await delay(world.map.settle_ms, undefined, { signal: world.signal })
   const isPaid = world.reports.of(chargeId).some(({ outcome }) => outcome === 'PAID')
   demand(!isPaid, 'the charge was reported PAID')
   await demandExecuted(world, 'charge', chargeId, 0, shownAmount(world))
-}
-
-const returnUrlOf = ({ pagesOrigin }: World) => `${pagesOrigin}/pay/conformance`
-
-async function openFrame(
-  world: World,
-  chargeId: string,
-  look: { language?: string; theme?: typeof theme } = {},
-): Promise<string> {
-  const asked = { chargeId, returnUrl: returnUrlOf(world), ...look }
-  const { frameUrl } = await world.charges.openCardFrame(asked)
-  demand(URL.canParse(frameUrl), `${frameUrl} is no URL`)
-  return frameUrl
-}
-
-function fetchFrame(url: string): Promise<Response> {
-  return fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(10_000) })
-}
-
-/** A form that is open, and what fills it with the test card and submits it. */
-async function filledForm(
-  world: World,
-  outcome: 'card.approved' | 'card.declined',
-  payableS?: number,
-) {
-  const { fields, ...payer } = world.outcome(outcome)
-  const charge = newCharge(world, payer, payableS)
-  const { chargeId } = charge
-  await world.charges.announceCharges({ charges: [charge] })
-  const url = await openFrame(world, chargeId)
-  const { formsUrl, map } = world
-  if (formsUrl === undefined) return { chargeId, submit: await plainForm(url, fields) }
-  const call = {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ url, fields }),
-  }
-  return {
-    chargeId,
-    async submit() {
-      const signal = AbortSignal.timeout(map.outcome_within_ms)
-      const { ok, status } = await fetch(formsUrl, { ...call, signal })
-      demand(ok, `what fills in forms answered ${status}`)
-    },
-  }
-}
-
-/** A charge that is paid by card. */
-export async function chargePaidByCard(world: World): Promise<string> {
-  const { chargeId, submit } = await filledForm(world, 'card.approved')
-  await submit()
-  await reported(world, chargeId, 'PAID')
-  return chargeId
-}
-
-/** Reads a form of plain HTML; hidden fields keep the values of the page. Returns what submits it. */
-async function plainForm(url: string, fields: Record<string, string>) {
-  const html = await (await fetchFrame(url)).text()
-  const inputs = [...html.matchAll(/<input\b[^>]*type="hidden"[^>]*>/g)].map(([tag]) => [
-    /\bname="([^"]*)"/.exec(tag)?.[1] ?? '',
-    /\bvalue="([^"]*)"/.exec(tag)?.[1] ?? '',
-  ])
-  const body = new URLSearchParams({ ...Object.fromEntries(inputs), ...fields })
-  const headers = {
-    'content-type': 'application/x-www-form-urlencoded',
-    origin: new URL(url).origin,
-  }
-  return async () => {
-    const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual' })
-    demand(response.status < 400, `the form answered ${response.status} to the card`)
-  }
 }

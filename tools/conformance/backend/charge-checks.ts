@@ -6,22 +6,20 @@ import {
   anyPayer,
   type BackendCheck,
   backendGroup,
-  chargeOfItsOwn,
   demandCoherent,
   demandExecuted,
   demandStatus,
   newCharge,
   newReference,
-  payByItself,
   payingWallet,
   reported,
-  reportedPayment,
   shownAmount,
   somePayer,
   type World,
   walletThatPays,
   within,
 } from './check.ts'
+import { chargeOfItsOwn, payByItself, reportedPayment } from './reported-payment.ts'
 
 const charge = backendGroup('charges')
 const report = backendGroup('reports')

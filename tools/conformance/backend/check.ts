@@ -115,9 +115,6 @@ export async function announce(world: World, payer: { mobile_number: string }): 
   return charge.chargeId
 }
 
-/** A payment whose outcome is reported: by a payer without help, or a wallet that is answered PROCESSING. */
-export const reportedPayment: Need = ['charge.paid', 'wallet.processing']
-
 /** Any payer: the check calls for no payment. */
 export const anyPayer: Need = ['charge.paid', 'wallet.paid', 'wallet.processing', 'card.form']
 
@@ -141,24 +138,6 @@ export function walletThatPays({ map }: World) {
   const payer = atOnce ?? later
   if (payer === undefined) throw new Error('the check does not say that it needs a paying wallet')
   return payer
-}
-
-/** A charge that `payByItself` then pays. */
-export function chargeOfItsOwn(world: World) {
-  const { 'charge.paid': payer, 'wallet.processing': wallet } = world.map.outcomes
-  return newCharge(world, payer ?? wallet ?? world.outcome('charge.paid'))
-}
-
-/** Announces the charge; its payment is reported later. */
-export async function payByItself(
-  world: World,
-  charge: ReturnType<typeof newCharge>,
-): Promise<void> {
-  await world.charges.announceCharges({ charges: [charge] })
-  if (world.map.outcomes['charge.paid'] !== undefined) return
-  const { pin } = world.outcome('wallet.processing')
-  const { chargeId } = charge
-  await world.charges.payWithWallet({ chargeId, attemptId: randomUUID(), pin })
 }
 
 /** Waits until `ask` returns something, as long as an outcome may take. */
@@ -187,7 +166,8 @@ export async function reported(world: World, id: string, outcome: string): Promi
   return found
 }
 
-const isFinal = ({ outcome }: GotReport) => outcome !== 'PROCESSING'
+/** A refund that comes back was completed: that is no second outcome. */
+const isFinal = ({ outcome }: GotReport) => outcome !== 'PROCESSING' && outcome !== 'RETURNED'
 
 /** Fails when reports about one reference contradict each other, or the money moved twice. */
 export function demandCoherent(reports: readonly GotReport[]): void {
@@ -197,12 +177,16 @@ export function demandCoherent(reports: readonly GotReport[]): void {
     const what = attemptId === '' ? 'it' : `attempt ${attemptId}`
     demand(finals.length < 2, `${what} was reported with two outcomes: ${finals.join(', ')}`)
     const firstFinal = own.findIndex(isFinal)
-    const firstProcessing = own.findIndex((report) => !isFinal(report))
+    const firstProcessing = own.findIndex(({ outcome }) => outcome === 'PROCESSING')
     demand(
       firstFinal < 0 || firstProcessing < firstFinal,
       `${what} was first reported PROCESSING after its final outcome`,
     )
   }
+  const comesBack = reports.findIndex(({ outcome }) => outcome === 'RETURNED')
+  const completed = reports.findIndex(({ outcome }) => outcome === 'COMPLETED')
+  const isReturn = comesBack < 0 || (completed >= 0 && completed < comesBack)
+  demand(isReturn, 'it was reported RETURNED and not COMPLETED before')
   const paid = [...attempts.values()].filter((own) => own.some(({ outcome }) => outcome === 'PAID'))
   demand(paid.length < 2, `the charge was paid ${paid.length} times, by different attempts`)
 }

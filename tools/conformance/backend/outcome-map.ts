@@ -49,6 +49,7 @@ const outcomes = Type.Object(
     'payout.failed': Type.Optional(person),
     'refund.completed': Type.Optional(amount),
     'refund.failed': Type.Optional(amount),
+    'refund.returned': Type.Optional(card),
     'transfer.completed': Type.Optional(account),
     'transfer.failed': Type.Optional(account),
     'transfer.pending': Type.Optional(account),

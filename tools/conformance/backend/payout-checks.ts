@@ -13,6 +13,7 @@ import {
   shownAmount,
   type World,
 } from './check.ts'
+import { chargePaidByCard } from './forms.ts'
 import { paidCharge } from './wallet-checks.ts'
 
 const payout = backendGroup('payouts')
@@ -71,6 +72,18 @@ export const payoutChecks: readonly BackendCheck[] = [
     'A refund that is rejected permanently is reported FAILED.',
     ['refund.failed'],
     (world) => payBack(world, 'refund.failed', 'FAILED'),
+  ),
+  refund(
+    'returned',
+    "A completed refund that the payer's bank sends back is reported RETURNED.",
+    ['refund.returned'],
+    async (world) => {
+      const chargeId = await chargePaidByCard(world, 'refund.returned')
+      const refundId = newReference(world)
+      await world.payouts.createRefund({ refundId, chargeId, amount: amountOf(world) })
+      await reported(world, refundId, 'COMPLETED')
+      await reported(world, refundId, 'RETURNED')
+    },
   ),
   refund(
     'other-content',

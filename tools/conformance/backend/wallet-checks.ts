@@ -1,9 +1,12 @@
 // Checks of attempts to pay with a wallet: outcomes, repeats, enquiries, time-outs.
 import { randomUUID } from 'node:crypto'
 import { Failure } from '#core/errors/errors.ts'
-import { AttemptOutcome, RefusalReason } from '#gen/payweave/backend/v1/charges_pb.js'
+import {
+  AttemptOutcome,
+  RefusalReason,
+  WithdrawReason,
+} from '#gen/payweave/backend/v1/charges_pb.js'
 import { demand } from '../check.ts'
-import { chargePaidByCard } from './card-checks.ts'
 import {
   announce,
   type BackendCheck,
@@ -18,6 +21,7 @@ import {
   walletThatPays,
   within,
 } from './check.ts'
+import { chargePaidByCard } from './forms.ts'
 
 const wallet = backendGroup('wallets')
 const { PAID, REFUSED, PROCESSING, UNSPECIFIED } = AttemptOutcome
@@ -92,6 +96,21 @@ export const walletChecks: readonly BackendCheck[] = [
         found.refusalReason === reason,
         `the reason was ${found.refusalReason} in the report, and ${reason} in the enquiry`,
       )
+    },
+  ),
+  wallet(
+    'withdrawn-meanwhile',
+    'An attempt that is in progress when its charge is withdrawn is reported with its outcome, PAID or REFUSED.',
+    ['wallet.processing'],
+    async (world) => {
+      const payer = world.outcome('wallet.processing')
+      const { chargeId, attemptId, outcome } = await attempt(world, payer)
+      demandIs(outcome, PROCESSING, 'the attempt')
+      const withdrawals = [{ chargeId, reason: WithdrawReason.CANCELLED }]
+      await world.charges.withdrawCharges({ withdrawals })
+      const known = await settled(world, attemptId)
+      demand(known === PAID || known === REFUSED, `the enquiry was answered ${nameOf(known)}`)
+      await reported(world, chargeId, nameOf(known))
     },
   ),
   wallet(
