@@ -30,7 +30,7 @@ export function stripeConnector(
         verify: isSignedByStripe,
       },
       read: readEvent,
-      handle: handleEvent,
+      handle: (work, context) => handleEvent(work, context, account),
     },
     report: {
       source: 'balance transactions of Stripe',

@@ -1,12 +1,13 @@
-// Stripe's API as connectors/stripe/openapi.yaml describes it, with Stripe's test cards. It keeps state, which a mock server made from the document alone cannot: PaymentIntents, refunds,
-// idempotency keys, webhooks. Every call and every answer is checked against the document, and every object is made from its examples.
+// A mock server of Stripe, generated from connectors/stripe/openapi.yaml, with Stripe's test cards: the operations, every object of the answers, and the checks of every call and answer come from
+// the document. Beside it is what the document does not have: the state of PaymentIntents and refunds, idempotency keys, webhooks.
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Stripe } from 'stripe'
 import { parse } from 'yaml'
 import { serveHttp } from '../support/http-server.ts'
-import { type Answer, createChecks, type OpenApi } from './openapi-checks.ts'
+import { type Answer, createChecks, type OpenApi, readForm, sampleOf } from './openapi-checks.ts'
+import { stripeDocument } from './stripe-document.ts'
 
 export const secretKey = 'sk_test_payweave0of0a0test'
 export const publishableKey = 'pk_test_payweave0of0a0test'
@@ -23,6 +24,8 @@ export const cards = {
   processingError: '4000000000000119',
   velocity: '4000000000006975',
   asks: '4000002760003184',
+  /** Its refunds succeed, and fail later. */
+  refundsFail: '4000000000005126',
 } as const
 const declines: Record<string, string> = {
   [cards.declined]: 'generic_decline',
@@ -47,7 +50,8 @@ type Intent = Record<string, unknown> & {
   amount: number
   client_secret: string
   metadata: Record<string, string>
-  last_payment_error: object | null
+  /** Absent at first, as the document allows. */
+  last_payment_error?: object
 }
 type Refund = Record<string, unknown> & {
   id: string
@@ -58,10 +62,10 @@ type Refund = Record<string, unknown> & {
 }
 type Call = { operation: Operation; id: string; key: string; body: Record<string, unknown> }
 
-const file = new URL('../../connectors/stripe/openapi.yaml', import.meta.url)
-const document = parse(readFileSync(file, 'utf8'), { merge: true }) as OpenApi
-const example = (name: string) =>
-  structuredClone(document.components.schemas[name]?.example) as object
+const document = parse(readFileSync(stripeDocument, 'utf8')) as OpenApi
+const sample = (name: string) => sampleOf(document, name)
+/** The version of the API that the connector is written for, which each call names. */
+const apiVersion = '2026-10-28.endive'
 /** Refunds of these amounts stay pending, or fail after they were accepted. */
 export const refundAmounts = { pending: 202, failed: 404 }
 const minAmounts: Record<string, number> = { eur: 50, usd: 50, jpy: 50 }
@@ -73,6 +77,8 @@ export async function startStripe() {
   const refunds = new Map<string, Refund>()
   const keys = new Map<string, Answer>()
   const faults = new Map<string, Fault[]>()
+  /** PaymentIntents that were paid by `cards.refundsFail`. */
+  const refundsFail = new Set<string>()
   const calls: Call[] = []
   const violations: string[] = []
   const texts: string[] = []
@@ -103,11 +109,11 @@ export async function startStripe() {
   function move(type: string, source: object): void {
     const id = `txn_${randomUUID().replaceAll('-', '')}`
     const created = Math.floor(Date.now() / 1_000)
-    balance.push({ ...example('balance_transaction'), id, type, created, source })
+    balance.push({ ...sample('balance_transaction'), id, type, created, source })
   }
   function moveCharge({ amount, metadata, currency }: Record<string, unknown>): void {
     const own = { amount, amount_captured: amount, metadata, currency }
-    move('charge', { ...example('charge'), ...own })
+    move('charge', { ...sample('charge'), ...own })
   }
 
   function create(body: Record<string, unknown>): Answer {
@@ -117,8 +123,17 @@ export async function startStripe() {
     if (amount > maxAmount) return refusal(400, 'amount_too_large')
     if (min !== undefined && amount < min) return refusal(400, 'amount_too_small')
     const id = `pi_${randomUUID().replaceAll('-', '')}`
-    const own = { ...body, id, amount, currency, client_secret: `${id}_secret_of0a0test` }
-    const intent: Intent = { ...(example('payment_intent') as Intent), ...own }
+    const intent: Intent = {
+      ...sample('payment_intent'),
+      ...body,
+      id,
+      amount,
+      amount_received: 0,
+      client_secret: `${id}_secret_of0a0test`,
+      currency,
+      metadata: (body['metadata'] ?? {}) as Intent['metadata'],
+      status: 'requires_payment_method',
+    }
     intents.set(id, intent)
     return { status: 200, body: intent }
   }
@@ -129,6 +144,7 @@ export async function startStripe() {
     const decline = declines[number]
     if (decline === undefined) {
       const isAsked = number === cards.asks
+      if (number === cards.refundsFail) refundsFail.add(intent.id)
       change(intent, isAsked ? 'requires_action' : 'succeeded', {
         amount_received: isAsked ? 0 : intent.amount,
         next_action: isAsked ? { type: 'use_stripe_sdk' } : null,
@@ -158,7 +174,7 @@ export async function startStripe() {
     const status = isDone ? 'succeeded' : 'pending'
     const metadata = { payweave_refund: id }
     const made: Refund = {
-      ...example('refund'),
+      ...sample('refund'),
       id: `re_${randomUUID().replaceAll('-', '')}`,
       amount,
       status,
@@ -169,7 +185,8 @@ export async function startStripe() {
     refunds.set(made.id, made)
     announce('refund.created', made)
     move('refund', made)
-    if (amount === refundAmounts.failed) setTimeout(() => settleRefund(id, 'failed'), 20)
+    const fails = amount === refundAmounts.failed || refundsFail.has(intent.id)
+    if (fails) setTimeout(() => settleRefund(id, 'failed'), 20)
     return { status: 200, body: made }
   }
 
@@ -245,11 +262,20 @@ export async function startStripe() {
     return write({ operation, id, key, body }, intent)
   }
 
+  /** What Stripe takes in headers, which its document does not describe. */
+  function checkHeaders({ method, headers, url }: IncomingMessage): void {
+    if (headers['stripe-version'] !== apiVersion) violations.push(`${url}: no Stripe-Version`)
+    const key = headers['idempotency-key']
+    const isKey = typeof key === 'string' && /^.{1,255}$/.test(key)
+    if (method === 'POST' && !isKey) violations.push(`${url}: no Idempotency-Key`)
+  }
+
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const text = Buffer.concat(await request.toArray()).toString()
     const url = request.url ?? ''
     texts.push(text)
     const described = check.request(request, url, text)
+    checkHeaders(request)
     const answered =
       described === undefined ? refusal(400, 'undescribed') : answer(request, url, text)
     if (answered === 'cut') return void request.socket.destroy()
@@ -328,16 +354,4 @@ function state(intent: Intent): Answer {
 function refusal(status: number, code?: string): Answer {
   const type = status >= 500 ? 'api_error' : 'invalid_request_error'
   return { status, body: { error: { type, message: 'of a test', ...(code && { code }) } } }
-}
-
-/** Reads a form as Stripe does: `a[b]=c` is an object, `a[0]=c` a list. */
-function readForm(text: string): Record<string, unknown> {
-  const form: Record<string, unknown> = {}
-  for (const [name, value] of new URLSearchParams(text)) {
-    const [, outer = '', inner] = /^([^[]+)(?:\[([^\]]+)\])?$/.exec(name) ?? []
-    if (inner === undefined) form[outer] = value
-    else if (/^\d+$/.test(inner)) form[outer] = [...((form[outer] as unknown[]) ?? []), value]
-    else form[outer] = { ...(form[outer] as object), [inner]: value }
-  }
-  return form
 }

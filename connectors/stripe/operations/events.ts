@@ -5,15 +5,18 @@ import type { Work } from '../../kit/domain/work.ts'
 import type { ReadEvent } from '../../kit/http/webhook-port.ts'
 import { findCredit } from '../../kit/store/payment-store.ts'
 import { hastenWork } from '../../kit/store/work-store.ts'
-import { Refused } from '../../kit/workers/worker.ts'
+import { NotYet } from '../../kit/workers/worker.ts'
 import { referencesOf } from '../ports/stripe.ts'
+import type { StripeAccount } from './account.ts'
 import { collectKind } from './collect.ts'
-import { refundKind } from './refund.ts'
+import { recordReturn, refundKind } from './refund.ts'
 
 type Event = { id: string; type: string; charge: string | undefined; refund: string | undefined }
 
 /** An event that is about nothing of ours: stored, since it is signed, and then dropped. */
 const foreign = 'foreign'
+/** Until the next look at a refund that has failed at Stripe and has no end here yet. */
+const openRefundMs = 1_000
 
 /** Reads the body of an event; undefined for one that is none. Its subject is our charge or refund. */
 export function readEvent(body: Buffer): ReadEvent | undefined {
@@ -22,22 +25,26 @@ export function readEvent(body: Buffer): ReadEvent | undefined {
 }
 
 /**
- * Makes the work on the charge or refund due. A refund that fails at Stripe after it was reported completed is refused, so that an
- * operator looks at it: Payweave takes the first outcome of a refund.
+ * Makes the work on the charge or refund due. A refund that fails at Stripe after it was completed is reported as returned, once
+ * Stripe has confirmed that. Rejects with NotYet while such a refund has no end here, and with StripeFailure.
  */
 export async function handleEvent(
   { payload }: Work,
-  { db, notify }: ConnectorContext,
+  context: ConnectorContext,
+  account: StripeAccount,
 ): Promise<void> {
+  const { db, notify } = context
   const event = parse(Buffer.from(payload))
   if (event === undefined) return
   const { type, charge, refund } = event
-  const credit = refund === undefined ? undefined : await findCredit(db, refund)
-  if (type === 'refund.failed' && credit?.state === 'completed')
-    throw new Refused(`refund ${refund} has failed at Stripe after it was completed`)
   const subject = refund ?? charge
   if (subject === undefined) return
   if (await hastenWork(db, [collectKind, refundKind], subject)) notify()
+  if (type !== 'refund.failed' || refund === undefined) return
+  const state = (await findCredit(db, refund))?.state
+  // The work on it may have read an earlier status, and may be about to end it as completed.
+  if (state === 'pending') throw new NotYet(openRefundMs)
+  if (state === 'completed') await recordReturn(refund, context, account)
 }
 
 function parse(body: Buffer): Event | undefined {

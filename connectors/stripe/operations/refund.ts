@@ -1,7 +1,7 @@
 // Moves a refund on by one call to Stripe, until it has succeeded or failed.
 import type { ConnectorContext } from '../../kit/connector.ts'
 import type { Work } from '../../kit/domain/work.ts'
-import { endCredit } from '../../kit/operations/credits.ts'
+import { endCredit, returnRefund } from '../../kit/operations/credits.ts'
 import { findCredit } from '../../kit/store/payment-store.ts'
 import { holdWork } from '../../kit/store/work-store.ts'
 import { NotYet, Refused } from '../../kit/workers/worker.ts'
@@ -69,6 +69,18 @@ export async function refund(
     })
   }
   throw new NotYet(next === 'renew' ? 0 : refundPauseMs(credit.ageMs))
+}
+
+/** Reports a completed refund as returned when Stripe says that it has failed. Rejects with StripeFailure. */
+export async function recordReturn(
+  reference: string,
+  { db, log, notify }: ConnectorContext,
+  { stripe }: StripeAccount,
+): Promise<void> {
+  const { refundId } = await findRefund(db, reference)
+  if (refundId === null || (await stripe.enquireRefund(refundId)).status !== 'failed') return
+  log.warn({ kind: refundKind, reason: 'returned' }, 'refund failed at Stripe')
+  if (await returnRefund(db, reference)) notify()
 }
 
 async function send(setting: Setting, progress: Progress): Promise<void> {

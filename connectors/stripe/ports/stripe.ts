@@ -210,7 +210,8 @@ function intentState(intent: Stripe.PaymentIntent): IntentState {
   const { id, status, last_payment_error: error, amount_received: amountReceived } = intent
   const failure = codeOf(error?.decline_code ?? error?.code)
   const isUncharged = status === 'requires_payment_method'
-  const unpaid = error === null ? 'unpaid' : 'failed'
+  // The document does not say that Stripe always sends it.
+  const unpaid = error ? 'failed' : 'unpaid'
   return {
     intentId: id,
     status: isUncharged ? unpaid : (statuses[status] ?? 'pending'),
