@@ -7,15 +7,9 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import { type Answer, type Need, noteAnswers, start, unansweredBy } from './confirmation-store.ts'
 import type { OutboxMetrics } from './event-metrics.ts'
 import { type ClaimedEvent, confirmDirect } from './outbox-store.ts'
+import type { ConsumersOf, InboxClient } from './without-broker.ts'
 
-/** The Seen RPC of a consumer; a client of payweave.events.v1.InboxService is one. */
-export type SeenClient = {
-  /** Asks which of these events (UUIDs) the consumer has processed or rejected. Rejects with the Failure of an RPC. */
-  seen(
-    request: { eventIds: string[] },
-    options?: { signal?: AbortSignal; timeoutMs?: number },
-  ): Promise<{ known: { eventId: string; state: InboxState }[] }>
-}
+type SeenClient = Pick<InboxClient, 'seen'>
 
 export type ConfirmerOptions = {
   db: Database
@@ -121,8 +115,7 @@ async function askAndNote(
 }
 
 export type DirectConfirmerOptions = Pick<ConfirmerOptions, 'db' | 'log' | 'metrics'> & {
-  /** By name, the consumers that must confirm the events of a subject; undefined for a subject of another release. */
-  consumersOf: (subject: string) => Readonly<Record<string, SeenClient>> | undefined
+  consumersOf: ConsumersOf
   /** Records the publication of events in their rows, which `startConfirmer` and the publisher then look after. */
   record: (published: readonly ClaimedEvent[]) => Promise<void>
 }

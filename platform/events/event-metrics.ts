@@ -9,6 +9,7 @@ import { countDeadLettered, countUnconfirmed, oldestPendingS } from './outbox-st
 export type OutboxMetrics = {
   published: Counter
   failed: Counter
+  sentByRpc: Counter
   confirmed: Counter
   deadLettered: Counter
 }
@@ -39,6 +40,11 @@ export function outboxMetrics({ metrics, db, log }: Source): OutboxMetrics {
   return {
     published: counter('payweave_outbox_published_total', 'Publications acknowledged.', registers),
     failed: counter('payweave_outbox_publish_failed_total', 'Publications failed.', registers),
+    sentByRpc: counter(
+      'payweave_outbox_sent_by_rpc_total',
+      'Events that their consumers processed by RPC, because the broker did not take them.',
+      registers,
+    ),
     confirmed: counter('payweave_outbox_confirmed_total', 'Events confirmed.', registers),
     deadLettered: counter(
       'payweave_outbox_dead_lettered_total',

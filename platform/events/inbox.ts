@@ -3,7 +3,7 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Registry } from 'prom-client'
-import { Failure } from '#core/errors/errors.ts'
+import { Failure, invalid } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { type Event, EventSchema } from '#gen/payweave/events/v1/events_pb.js'
 import type { Database, Queryable } from '#platform/db/db.ts'
@@ -49,11 +49,20 @@ const reopenMs = 1_000
 const handBackMs = 100
 const retry = { minMs: 1_000, maxMs: 30_000 }
 
-/**
- * Starts consuming events. It needs neither the broker nor the database to be up: errors are logged and tried again.
- * `close` resolves after the current batch.
- */
-export function startConsumer(options: ConsumerOptions): { close(): Promise<void> } {
+/** A consumer that runs. */
+export interface EventConsumer {
+  /**
+   * Processes events that came by RPC. One that it cannot process is left to the broker, which brings it again. Rejects with
+   * INVALID_PARAMETER for an id that is no UUID or a subject that is not consumed, and with SERVICE_UNAVAILABLE while the database
+   * is down.
+   */
+  process(events: readonly Event[]): Promise<void>
+  /** Resolves after the current batch. */
+  close(): Promise<void>
+}
+
+/** Starts consuming events. It needs neither the broker nor the database to be up: errors are logged and tried again. */
+export function startConsumer(options: ConsumerOptions): EventConsumer {
   const { db, log } = options
   const metrics = inboxMetrics({ metrics: options.metrics, db, log })
   const consuming = { ...options, metrics, work: workOf(options) }
@@ -62,10 +71,32 @@ export function startConsumer(options: ConsumerOptions): { close(): Promise<void
     startRetention({ db, log, deleteOld: deleteProcessed }),
   ]
   return {
+    async process(events) {
+      events.forEach((event, index) => check(event, index, options.subjects))
+      const batch = events.map((event) => ({ event, messages: [] }))
+      if (await process(consuming, batch)) return
+      throw new Failure('SERVICE_UNAVAILABLE', 'the database is unavailable, retry later')
+    },
     async close() {
       await Promise.all(parts.map((part) => part.close()))
     },
   }
+}
+
+/** Checks what the broker ensures for its messages. Throws INVALID_PARAMETER. */
+function check(event: Event, index: number, subjects: readonly string[]): void {
+  event.eventId = event.eventId.toLowerCase()
+  if (!isUuid(event.eventId)) throw invalid(`events[${index}].event_id`, 'must be a UUID')
+  if (!subjects.some((subject) => matches(event.subject, subject))) {
+    throw invalid(`events[${index}].subject`, 'must be a subject that this service consumes')
+  }
+}
+
+/** Whether a subject is the one that is consumed; `.*` at its end stands for one word more. */
+function matches(subject: string, consumed: string): boolean {
+  if (!consumed.endsWith('.*')) return subject === consumed
+  const start = consumed.slice(0, -1)
+  return subject.startsWith(start) && /^[^.]+$/.test(subject.slice(start.length))
 }
 
 type Consuming = Omit<ConsumerOptions, 'metrics' | 'handle' | 'takeIn'> & {
@@ -162,7 +193,7 @@ async function process(options: Consuming, batch: Known[]): Promise<boolean> {
     const messages = batch.flatMap((known) => known.messages)
     for (const message of messages) message.ack()
     options.metrics.processed.inc(processed.length)
-    options.metrics.duplicates.inc(messages.length - processed.length)
+    options.metrics.duplicates.inc(Math.max(messages.length, batch.length) - processed.length)
     for (const event of processed) options.metrics.delay.observe(ageS(event))
     return true
   } catch (error) {

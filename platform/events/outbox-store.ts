@@ -83,12 +83,12 @@ const claimStatement = sql(
   `with ${asyncCommit}, fresh as (
      select event_id from outbox
      where published_at is null and confirmed_at is null and parked_at is null
-       and next_at <= clock_now()
+       and next_at <= clock_now() and ($4::text[] is null or subject = any($4))
      order by next_at limit $1 for update skip locked
    ), again as (
      select event_id from outbox
      where published_at is not null and confirmed_at is null and parked_at is null
-       and next_at <= clock_now()
+       and next_at <= clock_now() and ($4::text[] is null or subject = any($4))
      order by next_at limit $2 for update skip locked
    ), due as (
      select event_id from fresh union all select event_id from again
@@ -100,11 +100,18 @@ const claimStatement = sql(
 )
 
 /** Maximum rows of a claim, of those never published (`fresh`) and of those to publish again, and its lease. */
-export type ClaimLimits = { fresh: number; again: number; leaseMs: number }
+export type ClaimLimits = {
+  fresh: number
+  again: number
+  leaseMs: number
+  /** Only events of these subjects. */
+  subjects?: readonly string[] | undefined
+}
 
 /** Claims due rows for `leaseMs`; rows that another transaction has locked are skipped. Rejects as a Queryable does. */
 export function claimDue(db: Queryable, limits: ClaimLimits): Promise<ClaimedEvent[]> {
-  return db.rows(claimStatement, [limits.fresh, limits.again, limits.leaseMs])
+  const { fresh, again, leaseMs, subjects = null } = limits
+  return db.rows(claimStatement, [fresh, again, leaseMs, subjects])
 }
 
 const markStatement = sql(

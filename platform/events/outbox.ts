@@ -2,14 +2,14 @@
 import type { Registry } from 'prom-client'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import { type SeenClient, startConfirmer, startDirectConfirmer } from './confirmer.ts'
+import { startConfirmer, startDirectConfirmer } from './confirmer.ts'
 import { outboxMetrics } from './event-metrics.ts'
 import type { Nats } from './nats/nats.ts'
 import { type ClaimedEvent, deleteConfirmed, markPublished } from './outbox-store.ts'
 import { type CommittedEvent, startPublisher } from './publisher.ts'
 import { startRetention } from './retention.ts'
+import type { InboxClient } from './without-broker.ts'
 
-export type { SeenClient } from './confirmer.ts'
 export {
   asyncCommit,
   insertEvent,
@@ -20,12 +20,13 @@ export {
   outboxValues,
 } from './outbox-store.ts'
 export type { CommittedEvent } from './publisher.ts'
+export type { InboxClient } from './without-broker.ts'
 
 /**
  * By subject, the consumers that must confirm its events. Events without consumers end when the broker has acknowledged
  * them.
  */
-export type Subjects = Record<string, { consumers: Record<string, SeenClient> }>
+export type Subjects = Record<string, { consumers: Record<string, InboxClient> }>
 
 export type OutboxOptions = {
   db: Database
@@ -53,7 +54,7 @@ export interface Outbox {
  */
 export function startOutbox({ db, nats, subjects, log, metrics: registry }: OutboxOptions): Outbox {
   const metrics = outboxMetrics({ metrics: registry, db, log })
-  const consumers = consumersOf(subjects)
+  const consumers = byConsumer(subjects)
   const needs = consumers.flatMap(({ name, subjects }) =>
     subjects.map((subject) => ({ subject, consumer: name })),
   )
@@ -81,15 +82,19 @@ export function startOutbox({ db, nats, subjects, log, metrics: registry }: Outb
     if (ended < rows.length) for (const confirmer of confirmers) confirmer.expect()
   }
 
-  const direct = startDirectConfirmer({
+  const consumersOf = (subject: string) => subjects[subject]?.consumers
+  const direct = startDirectConfirmer({ db, log, metrics, consumersOf, record })
+  const publisher = startPublisher({
     db,
+    nats,
     log,
     metrics,
-    consumersOf: (subject) => subjects[subject]?.consumers,
+    unconsumed,
+    consumed: Object.keys(subjects).filter((subject) => !unconsumed.has(subject)),
+    consumersOf,
     record,
+    onDirect: direct.expect,
   })
-  const onDirect = direct.expect
-  const publisher = startPublisher({ db, nats, log, metrics, unconsumed, record, onDirect })
   const retention = startRetention({ db, log, deleteOld: deleteConfirmed })
   return {
     notify: publisher.notify,
@@ -102,10 +107,10 @@ export function startOutbox({ db, nats, subjects, log, metrics: registry }: Outb
   }
 }
 
-function consumersOf(
+function byConsumer(
   subjects: Subjects,
-): { name: string; subjects: string[]; client: SeenClient }[] {
-  const byName = new Map<string, { name: string; subjects: string[]; client: SeenClient }>()
+): { name: string; subjects: string[]; client: InboxClient }[] {
+  const byName = new Map<string, { name: string; subjects: string[]; client: InboxClient }>()
   for (const [subject, { consumers }] of Object.entries(subjects)) {
     for (const [name, client] of Object.entries(consumers)) {
       const known = byName.get(name)

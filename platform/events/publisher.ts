@@ -1,7 +1,6 @@
 // Publishes committed events to the broker from two sources: the memory of the process that has just committed them, and
-// due rows of the outbox. No transaction is open while it publishes. The confirmer, not the publisher, ends events.
+// due rows of the outbox. What the broker does not take goes to the consumers by RPC. No transaction is open while it publishes.
 import { create, toBinary } from '@bufbuild/protobuf'
-import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { EventSchema } from '#gen/payweave/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { createDelay, startLoop } from '#platform/process/loop.ts'
@@ -12,10 +11,12 @@ import type { Nats } from './nats/nats.ts'
 import {
   type ClaimedEvent,
   claimDue,
+  confirmDirect,
   directLeaseMs,
   markFailed,
   type OutboxEvent,
 } from './outbox-store.ts'
+import { type ConsumersOf, eventMessage, processAtConsumers } from './without-broker.ts'
 
 /** An event whose row was committed with `next_at` in the future (`leasedUntil`). */
 export type CommittedEvent = OutboxEvent & { occurredAt: Date }
@@ -27,6 +28,9 @@ export type PublisherOptions = {
   metrics: OutboxMetrics
   /** Subjects without consumers: their events end with the broker's acknowledgement. */
   unconsumed: ReadonlySet<string>
+  /** Subjects with consumers, which need not wait for a broker. */
+  consumed: readonly string[]
+  consumersOf: ConsumersOf
   /** Records the publication of claimed rows. */
   record: (published: readonly ClaimedEvent[]) => Promise<void>
   /** Called with events from memory that the broker has acknowledged. Their rows are not updated yet. */
@@ -88,9 +92,11 @@ function publishDue(options: PublisherOptions) {
   const allowance = republishAllowance()
   let freshWasFull = false
 
-  async function claim(): Promise<ClaimedEvent[]> {
+  /** Without a broker, events that have no consumers wait for it. */
+  async function claim(subjects: readonly string[] | undefined): Promise<ClaimedEvent[]> {
     const again = allowance.take(freshWasFull ? busyShare : maxBatch)
-    const batch = await claimDue(db, { fresh: maxBatch, again, leaseMs: claimLeaseMs })
+    const limits = { fresh: maxBatch, again, leaseMs: claimLeaseMs, subjects }
+    const batch = await claimDue(db, limits)
     const fresh = batch.filter(({ attempts }) => attempts === 0).length
     allowance.giveBack(again - (batch.length - fresh))
     freshWasFull = fresh >= maxBatch
@@ -109,9 +115,8 @@ function publishDue(options: PublisherOptions) {
     idlePauseMs: poll.maxMs,
     gatherMs: ({ agoMs }) => claimSpacingMs - agoMs,
     async round() {
-      if (!nats.ready()) return retryMs
-      const batch = await claim()
-      if (batch.length === 0) return false
+      const batch = await claim(nats.ready() ? undefined : options.consumed)
+      if (batch.length === 0) return nats.ready() ? false : retryMs
       await inFlight.add(publishAndRecord(batch))
       return batch.length >= maxBatch ? true : poll.minMs
     },
@@ -131,17 +136,29 @@ function publishDue(options: PublisherOptions) {
   }
 }
 
+type Waiting = { event: ClaimedEvent; atMs: number }
+
 /** The source in memory: events of rows that are leased to this process. */
 function publishDirectly(options: PublisherOptions, retry: () => void) {
-  const { db, nats, log } = options
-  const waiting: { event: ClaimedEvent; atMs: number }[] = []
+  const { db, nats, log, unconsumed } = options
+  let waiting: Waiting[] = []
   const inFlight = createWindow(8)
 
-  /** Publishes the oldest; true when more wait. */
+  /** The oldest events; without a broker, those that have consumers. */
+  function takeSome(): Waiting[] {
+    if (nats.ready()) return waiting.splice(0, maxBatch)
+    const consumed = waiting.filter(({ event }) => !unconsumed.has(event.subject))
+    const taken = new Set(consumed.slice(0, maxBatch))
+    waiting = waiting.filter((one) => !taken.has(one))
+    return [...taken]
+  }
+
+  /** Publishes the oldest; true when more can be published. */
   async function publishSome(): Promise<boolean> {
-    if (waiting.length === 0 || !nats.ready()) return false
+    const taken = takeSome()
+    if (taken.length === 0) return false
     const oldestMs = performance.now() - directLeaseMs + marginMs
-    const batch = waiting.splice(0, maxBatch).filter(({ atMs }) => atMs > oldestMs)
+    const batch = taken.filter(({ atMs }) => atMs > oldestMs)
     const events = batch.map(({ event }) => event)
     await inFlight.add(publishAll(options, events, retry).then(options.onDirect))
     return waiting.length > 0
@@ -184,25 +201,37 @@ function publishDirectly(options: PublisherOptions, retry: () => void) {
   }
 }
 
-/** Resolves to the events that the broker acknowledged, and never rejects: the others are due again in `retryMs`. */
+/**
+ * Resolves to the events that the broker acknowledged, and never rejects. Ends those that it did not take and their consumers
+ * processed; the rest is due again in `retryMs`.
+ */
 async function publishAll(
-  { db, nats, log, metrics }: PublisherOptions,
+  options: PublisherOptions,
   batch: readonly ClaimedEvent[],
   onFailed: () => void,
 ): Promise<ClaimedEvent[]> {
+  const { db, nats, log, metrics } = options
   const errors = await Promise.all(batch.map((event) => publishEvent(nats, event)))
   const published = batch.filter((_, index) => errors[index] === undefined)
+  metrics.published.inc(published.length)
+  const refused = batch.filter((_, index) => errors[index] !== undefined)
+  if (refused.length === 0) return published
+  metrics.failed.inc(refused.length)
+  const processed = await processAtConsumers(options.consumersOf, refused)
   const failed = batch.flatMap(({ event_id: eventId }, index) => {
     const error = errors[index]
-    return error === undefined ? [] : [{ eventId, error }]
+    return error === undefined || processed.has(eventId) ? [] : [{ eventId, error }]
   })
-  metrics.published.inc(published.length)
-  metrics.failed.inc(failed.length)
-  if (failed.length > 0) {
-    const unrecorded = (error: unknown) => logUnrecorded(log, error)
-    await markFailed(db, failed, retryMs).then(onFailed, unrecorded)
-  }
+  const unrecorded = (error: unknown) => logUnrecorded(log, error)
+  if (processed.size > 0) await endProcessed(options, [...processed]).catch(unrecorded)
+  if (failed.length > 0) await markFailed(db, failed, retryMs).then(onFailed, unrecorded)
   return published
+}
+
+/** Ends events that all their consumers have processed without the broker. Rejects as a Queryable does. */
+async function endProcessed({ db, metrics }: PublisherOptions, eventIds: string[]): Promise<void> {
+  metrics.sentByRpc.inc(eventIds.length)
+  metrics.confirmed.inc(await confirmDirect(db, eventIds))
 }
 
 /** Logs that rows were not updated. They stay leased, and are due again when the lease expires. */
@@ -265,26 +294,13 @@ function claimedOf(event: CommittedEvent): ClaimedEvent {
 export async function publishEvent(nats: Nats, event: ClaimedEvent): Promise<string | undefined> {
   const span = publishSpan(event.subject, event.event_id, event.traceparent)
   try {
-    const message = encode(event, span?.traceparent ?? event.traceparent ?? '')
-    await nats.publish(event.subject, message, `${event.event_id}:${event.attempts}`)
+    const message = create(EventSchema, eventMessage(event, span?.traceparent))
+    const payload = toBinary(EventSchema, message)
+    await nats.publish(event.subject, payload, `${event.event_id}:${event.attempts}`)
     span?.end()
     return undefined
   } catch (error) {
     span?.end({}, 'not_published')
     return error instanceof Error ? error.message.slice(0, 200) : 'unknown'
   }
-}
-
-/** The event as a message, with the trace that its receiver continues. */
-function encode(event: ClaimedEvent, traceparent: string): Uint8Array {
-  const message = create(EventSchema, {
-    eventId: event.event_id,
-    subject: event.subject,
-    occurredTime: timestampFromDate(event.occurred_at),
-    projectId: event.project_id ?? '',
-    payload: event.payload,
-    traceparent,
-    requestId: event.request_id ?? '',
-  })
-  return toBinary(EventSchema, message)
 }

@@ -53,6 +53,7 @@ runService(
     return {
       routes: (router) => {
         addRoutes(router, db, deliveries, stopping)
+        inboxRoutes(router, db, consumer)
         const deadLetters = eventDeadLetterService({ db, log, sides: ['inbox'] })
         router.service(EventDeadLetterService, deadLetters)
       },
@@ -80,5 +81,4 @@ function addRoutes(
   router.service(EndpointService, endpointService(db))
   router.service(DeadLetterService, deadLetterService(db))
   router.service(ApiLogService, apiLogService(db))
-  inboxRoutes(router, db)
 }

@@ -317,10 +317,11 @@ describe('refusal', () => {
     harness.startConsumer()
     harness.startProducer({
       consumers: {
-        consumer: harness.seenClient,
+        consumer: harness.inboxClient,
         ledger: {
+          ...harness.inboxClient,
           seen: (request) =>
-            secondKnows ? harness.seenClient.seen(request) : Promise.resolve({ known: [] }),
+            secondKnows ? harness.inboxClient.seen(request) : Promise.resolve({ known: [] }),
         },
       },
     })

@@ -10,18 +10,18 @@ import { Failure } from '#core/errors/errors.ts'
 import { randomId } from '#core/identity/id.ts'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { type Database, openDatabase, sql } from '#platform/db/db.ts'
-import { type HandleEvents, startConsumer } from '#platform/events/inbox.ts'
-import { inboxRoutes } from '#platform/events/inbox-routes.ts'
+import { type EventConsumer, type HandleEvents, startConsumer } from '#platform/events/inbox.ts'
+import { inboxService } from '#platform/events/inbox-routes.ts'
 import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import {
   type CommittedEvent,
+  type InboxClient,
   insertEvent,
   leasedUntil,
   type OutboxEvent,
   outboxColumns,
   outboxParameters,
   outboxValues,
-  type SeenClient,
   startOutbox,
 } from '#platform/events/outbox.ts'
 import { eventStream } from '#platform/events/topology.ts'
@@ -43,6 +43,8 @@ export type TestBroker = {
   kill(): Promise<void>
   /** Stops it in its tracks: its connections stay and nothing answers. */
   freeze(): Promise<void>
+  /** Ends `freeze`. */
+  thaw(): void
   /** Makes it go on without JetStream until its next start. */
   disableJetStream(): void
   /** Removes all that it has stored; it must be down. */
@@ -75,6 +77,7 @@ export async function startBroker(password?: string): Promise<TestBroker> {
     async freeze() {
       thaw = await freeze(server.pid)
     },
+    thaw: () => thaw(),
     disableJetStream: () => disableJetStream(dataDir, server.pid),
     wipe: () => fs.rmSync(path.join(dataDir, 'store'), { recursive: true }),
     async start() {
@@ -168,15 +171,25 @@ export async function startHarness(brokerUrl: string) {
   const closing: (() => Promise<void>)[] = []
   let consumerReachable = true
 
+  // Undefined as long as the broker alone is to bring events.
+  let byRpc: EventConsumer | undefined
+  const handlers = () => inboxService(consumerDb, byRpc)
   const client = createClient(
     InboxService,
-    createRouterTransport((router) => inboxRoutes(router, consumerDb)),
+    createRouterTransport((router) =>
+      router.service(InboxService, {
+        seen: (...call) => handlers().seen(...call),
+        processEvents: (...call) => handlers().processEvents(...call),
+      }),
+    ),
   )
-  const seenClient: SeenClient = {
-    seen(request, options) {
-      if (!consumerReachable) throw new Failure('SERVICE_UNAVAILABLE', 'no route to the consumer')
-      return client.seen(request, options)
-    },
+  const reached = (): InboxClient => {
+    if (!consumerReachable) throw new Failure('SERVICE_UNAVAILABLE', 'no route to the consumer')
+    return client
+  }
+  const inboxClient: InboxClient = {
+    seen: async (...call) => reached().seen(...call),
+    processEvents: async (...call) => reached().processEvents(...call),
   }
 
   function started<T extends { close(): Promise<void> }>(part: T): T {
@@ -195,19 +208,19 @@ export async function startHarness(brokerUrl: string) {
     clock,
     producerDb,
     consumerDb,
-    seenClient,
+    inboxClient,
     openNats,
     note,
     setConsumerReachable(reachable: boolean) {
       consumerReachable = reachable
     },
-    startProducer(options: { nats?: Nats; consumers?: Record<string, SeenClient> } = {}) {
+    startProducer(options: { nats?: Nats; consumers?: Record<string, InboxClient> } = {}) {
       const metrics = new Registry()
       const outbox = startOutbox({
         db: producerDb,
         nats: options.nats ?? openNats(),
         subjects: {
-          [subject]: { consumers: options.consumers ?? { consumer: seenClient } },
+          [subject]: { consumers: options.consumers ?? { consumer: inboxClient } },
           [invalidationSubject]: { consumers: {} },
         },
         log,
@@ -215,7 +228,8 @@ export async function startHarness(brokerUrl: string) {
       })
       return { ...started(outbox), metrics }
     },
-    startConsumer(options: { nats?: Nats; handle?: HandleEvents } = {}) {
+    /** `servesRpc`: producers can have it process events without the broker. */
+    startConsumer(options: { nats?: Nats; handle?: HandleEvents; servesRpc?: boolean } = {}) {
       const metrics = new Registry()
       const consumer = startConsumer({
         db: consumerDb,
@@ -226,6 +240,7 @@ export async function startHarness(brokerUrl: string) {
         log,
         metrics,
       })
+      if (options.servesRpc) byRpc = consumer
       return { ...started(consumer), metrics }
     },
     /** Commits one event. */

@@ -1,10 +1,12 @@
 // Events come through although the broker loses them or parts are down.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { connectNats } from '#platform/events/nats/nats.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   deleteStream,
   type Harness,
+  invalidationSubject,
   log,
   metricValue,
   startBroker,
@@ -93,6 +95,81 @@ describe('a broker that loses events', () => {
       expect(await harness.pendingRows()).toBe(0)
     })
     expect((await harness.handled()).toSorted()).toEqual(written.toSorted())
+  })
+})
+
+describe('a broker that takes no events', () => {
+  it('events reach their consumers by RPC while the broker is down, and are not handled again when it is back', async () => {
+    harness.startConsumer({ servesRpc: true })
+    const producer = harness.startProducer()
+    await broker.kill()
+    const written = await harness.write()
+    const leased = await harness.writeLeased()
+    producer.notify()
+    producer.publish(leased)
+    const ids = [written, leased.eventId]
+    for (const id of ids) {
+      await eventually(async () => expect((await harness.row(id)).confirmed_at).not.toBeNull())
+    }
+    expect((await harness.handled()).toSorted()).toEqual(ids.toSorted())
+    expect(await metricValue(producer.metrics, 'payweave_outbox_sent_by_rpc_total')).toBe(2)
+    await broker.start()
+    const later = await harness.write()
+    producer.notify()
+    await eventually(async () => expect(await harness.handled()).toContain(later))
+    expect(await harness.handled()).toHaveLength(3)
+  })
+
+  it('an event whose publication is not acknowledged reaches its consumer by RPC, and is handled once', async () => {
+    harness.startConsumer({ servesRpc: true })
+    const producer = harness.startProducer()
+    const before = await harness.write()
+    producer.notify()
+    await eventually(async () => expect(await harness.handled()).toEqual([before]))
+    await broker.freeze()
+    const event = await harness.writeLeased()
+    producer.publish(event)
+    await eventually(async () => expect(await harness.handled()).toContain(event.eventId))
+    // The frozen broker has the message in its socket, and brings it when it goes on.
+    broker.thaw()
+    const after = await harness.write()
+    producer.notify()
+    await eventually(async () => expect(await harness.handled()).toContain(after))
+    expect(await harness.handled()).toHaveLength(3)
+  })
+
+  it('an event without consumers waits for the broker that is down', async () => {
+    harness.startConsumer({ servesRpc: true })
+    const producer = harness.startProducer()
+    await broker.kill()
+    const waiting = await harness.write({ subject: invalidationSubject })
+    const sent = await harness.write()
+    producer.notify()
+    await eventually(async () => expect((await harness.row(sent)).confirmed_at).not.toBeNull())
+    expect(await harness.row(waiting)).toMatchObject({ confirmed_at: null, last_error: null })
+    await broker.start()
+    await eventually(async () => expect((await harness.row(waiting)).confirmed_at).not.toBeNull())
+  })
+
+  it('an event that no consumer can process is left to the broker, and the others reach it by RPC', async () => {
+    let bad = ''
+    harness.startConsumer({
+      servesRpc: true,
+      handle: async (tx, events) => {
+        if (events.some(({ eventId }) => eventId === bad)) throw new UnprocessableEvent(bad, 'bad')
+        await harness.note(tx, events)
+      },
+    })
+    const producer = harness.startProducer()
+    await broker.kill()
+    bad = await harness.write()
+    const good = await harness.write()
+    producer.notify()
+    await eventually(async () => expect((await harness.row(good)).confirmed_at).not.toBeNull())
+    expect(await harness.handled()).toEqual([good])
+    expect((await harness.row(bad)).confirmed_at).toBeNull()
+    await broker.start()
+    await eventually(async () => expect((await harness.row(bad)).parked_at).not.toBeNull())
   })
 })
 

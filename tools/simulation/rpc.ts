@@ -2,6 +2,8 @@
 import { create, type DescMethodUnary, type DescService } from '@bufbuild/protobuf'
 import { type Client, createClient, type ServiceImpl, type Transport } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
+import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
+import type { InboxClient } from '#platform/events/outbox.ts'
 import { NotSent } from '#platform/rpc/client/not-sent.ts'
 import { currentContext, runWithContext } from '#platform/rpc/context.ts'
 import type { Process } from './engine/scheduler.ts'
@@ -11,6 +13,15 @@ import type { Simulation } from './simulation.ts'
 export type Callee<S extends DescService> = {
   readonly process: Process
   served(): ServiceImpl<S>
+}
+
+/** The inbox of consumers as a producer calls it. */
+export function inboxClientOf(
+  simulation: Simulation,
+  consumers: readonly Callee<typeof InboxService>[],
+  caller: Process,
+): InboxClient {
+  return clientOf(simulation, InboxService, consumers, { caller, timeoutMs: 5_000 })
 }
 
 /** By local name of the method. */

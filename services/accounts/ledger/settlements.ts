@@ -34,7 +34,7 @@ export function startSettlements(options: {
   const backfill = startBackfill({ ...options, posted })
   return {
     routes(router) {
-      inboxRoutes(router, db)
+      inboxRoutes(router, db, consumer)
       router.service(SettlementPostingService, settlementPostingService(db, backfill.notify))
     },
     async close() {

@@ -1,7 +1,7 @@
 // The events that payments publishes.
 
 import { newId } from '#core/identity/id.ts'
-import type { CommittedEvent, SeenClient, Subjects } from '#platform/events/outbox.ts'
+import type { CommittedEvent, InboxClient, Subjects } from '#platform/events/outbox.ts'
 import { type CallContext, currentContext } from '#platform/rpc/context.ts'
 import type { DraftPayment } from '../domain/new-payment.ts'
 import type { Payment } from '../domain/payment.ts'
@@ -27,7 +27,10 @@ const unaddressedSubject = 'pw.payments.event.unaddressed'
 const settledSubject = 'pw.payments.settled'
 
 /** The subjects of payments, each with the consumers that have to confirm its events. */
-export function paymentSubjects(consumers: { delivery: SeenClient; ledger: SeenClient }): Subjects {
+export function paymentSubjects(consumers: {
+  delivery: InboxClient
+  ledger: InboxClient
+}): Subjects {
   const { delivery, ledger } = consumers
   return {
     [paymentSubject]: { consumers: { delivery } },

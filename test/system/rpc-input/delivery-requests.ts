@@ -186,6 +186,23 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
         },
       ],
     }),
-    ...requestsFor(InboxService, { seen: [{ eventIds: [randomUUID()] }] }),
+    ...requestsFor(InboxService, {
+      seen: [{ eventIds: [randomUUID()] }],
+      processEvents: [
+        {
+          events: [
+            {
+              eventId: randomUUID(),
+              subject: 'pw.payments.event',
+              occurredTime: timestampFromDate(new Date('2026-01-01')),
+              projectId: randomUUID(),
+              payload: Buffer.from('no payment'),
+              traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+              requestId: randomUUID(),
+            },
+          ],
+        },
+      ],
+    }),
   }
 }

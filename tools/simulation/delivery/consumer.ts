@@ -1,15 +1,13 @@
 // The delivery processes of a run, with the engine of the product.
 import { Registry } from 'prom-client'
-import { Failure } from '#core/errors/errors.ts'
-import type { Database } from '#platform/db/db.ts'
+import type { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { startConsumer } from '#platform/events/inbox.ts'
-import { answerSeen } from '#platform/events/inbox-routes.ts'
-import type { SeenClient } from '#platform/events/outbox.ts'
+import { inboxService } from '#platform/events/inbox-routes.ts'
 import { startDeliveries } from '../../../services/delivery/engine.ts'
 import { subjects } from '../../../services/delivery/operations/event-intake.ts'
-import type { Process } from '../engine/scheduler.ts'
 import type { Member } from '../faults.ts'
 import { startMember } from '../member.ts'
+import type { Callee } from '../rpc.ts'
 import type { Simulation } from '../simulation.ts'
 import type { Receivers } from './receivers.ts'
 
@@ -23,7 +21,7 @@ const settings = {
 }
 
 /** A process that takes events in and posts their pushes. */
-export type Consumer = Member & { served(): Database }
+export type Consumer = Member & Callee<typeof InboxService>
 
 /** Starts a delivery process. */
 export function startDelivery(
@@ -39,37 +37,7 @@ export function startDelivery(
     const poster = receivers.poster(process)
     const engine = { db, settings, log, metrics, access, nats, version: '0', poster }
     const { takeIn } = startDeliveries(engine)
-    startConsumer({ db, nats, durable: 'delivery', subjects, takeIn, log, metrics })
-    return db
+    const options = { db, nats, durable: 'delivery', subjects, takeIn, log, metrics }
+    return inboxService(db, startConsumer(options))
   })
-}
-
-const unreachable = (): Failure => new Failure('SERVICE_UNAVAILABLE', 'the service did not answer')
-
-/** The Seen RPC between a producer and any of the delivery processes. */
-export function seenClient(
-  { scheduler, network }: Simulation,
-  consumers: readonly Consumer[],
-  process: Process,
-): SeenClient {
-  return {
-    seen: ({ eventIds }, { timeoutMs = 5_000 } = {}) =>
-      new Promise((resolve, reject) => {
-        const fail = () => reject(unreachable())
-        const cancel = scheduler.after(timeoutMs, fail, process)
-        const consumer = scheduler.random.pick(consumers)
-        if (network.isLost('message')) return
-        const work = async () => {
-          const answer = await answerSeen(consumer.served(), eventIds).catch(() => undefined)
-          if (network.isLost('message')) return
-          const end = () => {
-            cancel()
-            if (answer === undefined) fail()
-            else resolve(answer)
-          }
-          scheduler.after(network.delayMs('service'), end, process)
-        }
-        scheduler.after(network.delayMs('service'), work, consumer.process)
-      }),
-  }
 }

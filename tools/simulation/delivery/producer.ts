@@ -1,7 +1,7 @@
 // The producers of a run, and the clients who have them commit the events of payments.
 import { Registry } from 'prom-client'
 import { isUniqueViolation } from '#platform/db/db.ts'
-import type { SeenClient } from '#platform/events/outbox.ts'
+import type { InboxClient } from '#platform/events/outbox.ts'
 import { insertEvent, type OutboxEvent, startOutbox } from '#platform/events/outbox.ts'
 import { type PaymentOfRun, payloadOf, paymentSubject } from '../../bench/delivery/payment-event.ts'
 import { uuid } from '../engine/globals.ts'
@@ -14,17 +14,17 @@ import { insertLeased } from './event-store.ts'
 /** A process that writes events and publishes them; it serves what commits an event. */
 export type Producer = Member & { served(): (event: OutboxEvent) => Promise<void> }
 
-/** Starts a producer; `seenClient` makes its client of the consumer's inbox. */
+/** Starts a producer; `inboxClient` makes its client of the consumer's inbox. */
 export function startProducer(
   simulation: Simulation,
   name: string,
-  seenClient: (process: Process) => SeenClient,
+  inboxClient: (process: Process) => InboxClient,
 ): Producer {
   return startMember(simulation, { name, service: 'payments' }, ({ process, db, log }) => {
     const outbox = startOutbox({
       db,
       nats: simulation.broker.connect(process),
-      subjects: { [paymentSubject]: { consumers: { delivery: seenClient(process) } } },
+      subjects: { [paymentSubject]: { consumers: { delivery: inboxClient(process) } } },
       log,
       metrics: new Registry(),
     })

@@ -1,9 +1,10 @@
 // A run of outbox, publisher, inbox and delivery: from the commit of an event to the receipt of its pushes.
 import { planOf } from '../plan.ts'
 import type { Server } from '../postgres/server.ts'
+import { inboxClientOf } from '../rpc.ts'
 import { createSimulation, endRun, type Result, runToRest } from '../simulation.ts'
 import { findBroken } from './checks.ts'
-import { seenClient, startDelivery } from './consumer.ts'
+import { startDelivery } from './consumer.ts'
 import { orderEvents, startProducer } from './producer.ts'
 import { createReceivers } from './receivers.ts'
 
@@ -21,7 +22,7 @@ export async function runDelivery(server: Server, seed: number): Promise<Result>
   )
   const producers = Array.from({ length: plan.producers }, (_, n) =>
     startProducer(simulation, `payments-${n + 1}`, (process) =>
-      seenClient(simulation, consumers, process),
+      inboxClientOf(simulation, consumers, process),
     ),
   )
   const ordered = orderEvents(simulation, producers)

@@ -9,7 +9,7 @@ import { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
 import type { ChargeReportService } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import type { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import type { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
-import { type SeenClient, startOutbox } from '#platform/events/outbox.ts'
+import { type InboxClient, startOutbox } from '#platform/events/outbox.ts'
 import { defaultTimeoutMs } from '#platform/rpc/client/client.ts'
 import { checkoutService } from '../../../services/payments/api/checkout.ts'
 import { paymentSubjects } from '../../../services/payments/api/events.ts'
@@ -49,7 +49,7 @@ export type Around = {
   connectors: readonly Connector[]
   timeToPayS: number
   /** Makes the client of the ledger's inbox of a process. */
-  ledger(process: Process): SeenClient
+  ledger(process: Process): InboxClient
 }
 
 /** Starts a payments process. The first connector is the default one. */
@@ -103,7 +103,7 @@ export function startPaymentsProcess(
 }
 
 /** The subjects of payments, of which the ledger alone confirms events: no process of delivery runs. */
-function subjectsWith(ledger: SeenClient) {
+function subjectsWith(ledger: InboxClient) {
   const all = Object.entries(paymentSubjects({ delivery: ledger, ledger }))
   return Object.fromEntries(
     all.map(([subject, { consumers }]) => {

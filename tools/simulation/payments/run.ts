@@ -1,9 +1,8 @@
 // A run of payments: merchants and payers, payments with its tasks and enquiries, connectors, and the ledger that posts the money.
 import type { ChargeReportService } from '#gen/payweave/payments/v1/charge_report_pb.js'
-import { seenClient } from '../delivery/consumer.ts'
 import { planOf } from '../plan.ts'
 import type { Server } from '../postgres/server.ts'
-import type { Callee } from '../rpc.ts'
+import { type Callee, inboxClientOf } from '../rpc.ts'
 import { createSimulation, endRun, type Result, runToRest } from '../simulation.ts'
 import { findBroken } from './checks.ts'
 import { startClients } from './clients.ts'
@@ -35,7 +34,7 @@ export async function runPayments(server: Server, seed: number): Promise<Result>
     startPaymentsProcess(simulation, `payments-${n + 1}`, {
       connectors,
       timeToPayS: plan.timeToPayS,
-      ledger: (process) => seenClient(simulation, ledgers, process),
+      ledger: (process) => inboxClientOf(simulation, ledgers, process),
     }),
   )
   reports.push(...calleesOf(processes, (services) => services.reports))

@@ -143,6 +143,46 @@ export declare type SeenResponse_Known = Message<"payweave.events.v1.SeenRespons
 export declare const SeenResponse_KnownSchema: GenMessage<SeenResponse_Known>;
 
 /**
+ * Has a consumer process events that the broker did not take.
+ *
+ * @generated from message payweave.events.v1.ProcessEventsRequest
+ */
+export declare type ProcessEventsRequest = Message<"payweave.events.v1.ProcessEventsRequest"> & {
+  /**
+   * The events, at most 200 and 4 MiB in all. Each is processed once, however often it arrives, by RPC or through the broker.
+   *
+   * @generated from field: repeated payweave.events.v1.Event events = 1;
+   */
+  events: Event[];
+};
+
+/**
+ * Describes the message payweave.events.v1.ProcessEventsRequest.
+ * Use `create(ProcessEventsRequestSchema)` to create a new message.
+ */
+export declare const ProcessEventsRequestSchema: GenMessage<ProcessEventsRequest>;
+
+/**
+ * Response to ProcessEventsRequest.
+ *
+ * @generated from message payweave.events.v1.ProcessEventsResponse
+ */
+export declare type ProcessEventsResponse = Message<"payweave.events.v1.ProcessEventsResponse"> & {
+  /**
+   * The events of the request that the consumer has now, in no order. One that is not listed was not processed: publish it again.
+   *
+   * @generated from field: repeated payweave.events.v1.SeenResponse.Known known = 1;
+   */
+  known: SeenResponse_Known[];
+};
+
+/**
+ * Describes the message payweave.events.v1.ProcessEventsResponse.
+ * Use `create(ProcessEventsResponseSchema)` to create a new message.
+ */
+export declare const ProcessEventsResponseSchema: GenMessage<ProcessEventsResponse>;
+
+/**
  * State of an event at a consumer.
  *
  * @generated from enum payweave.events.v1.InboxState
@@ -190,6 +230,17 @@ export declare const InboxService: GenService<{
     methodKind: "unary";
     input: typeof SeenRequestSchema;
     output: typeof SeenResponseSchema;
+  },
+  /**
+   * Processes events that the broker did not take, and returns those that the consumer has. Safe to repeat. INVALID_ARGUMENT for a
+   * malformed id, a subject that the consumer does not consume, or too many events; UNIMPLEMENTED by a consumer of an earlier release.
+   *
+   * @generated from rpc payweave.events.v1.InboxService.ProcessEvents
+   */
+  processEvents: {
+    methodKind: "unary";
+    input: typeof ProcessEventsRequestSchema;
+    output: typeof ProcessEventsResponseSchema;
   },
 }>;
 

@@ -5,7 +5,7 @@ import type { Event } from '#gen/payweave/events/v1/events_pb.js'
 import { PaymentEventSchema } from '#gen/payweave/payments/v1/payment_event_pb.js'
 import type { Settlement } from '#gen/payweave/payments/v1/settlement_pb.js'
 import type { Database, Queryable } from '#platform/db/db.ts'
-import { startConsumer, UnprocessableEvent } from '#platform/events/inbox.ts'
+import { type EventConsumer, startConsumer, UnprocessableEvent } from '#platform/events/inbox.ts'
 import type { Nats } from '#platform/events/nats/nats.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { postSettlements, UnpostableSettlement } from '../operations/settlement-posting.ts'
@@ -20,7 +20,7 @@ export function startSettlementConsumer(options: {
   log: Logger
   metrics: Registry
   posted: Counter<'by'>
-}): { close(): Promise<void> } {
+}): EventConsumer {
   const { posted, ...rest } = options
   return startConsumer({
     ...rest,
