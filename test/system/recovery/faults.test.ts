@@ -38,7 +38,7 @@ const wholeStory = [
 ]
 
 describe('while NATS does not answer', () => {
-  it('while NATS does not answer, the API keeps answering, and every event arrives after', async () => {
+  it('while NATS does not answer, the API keeps answering, and every event reaches its receiver once', async () => {
     const inboxes = Array.from({ length: 5 }, () => receiver(mesh))
     const quitted = receiver(mesh)
     const created: Created[] = []
@@ -53,7 +53,7 @@ describe('while NATS does not answer', () => {
       const other = await shop.create(order({ urls: quitted.urls }))
       expect(detailsOf(await shop.cancel(other.id))['status']).toBe('Cancelled')
       for (const { id } of created) expect((await shop.status(id)).status).toBe(200)
-      for (const inbox of inboxes) expect(await inbox.callbacks()).toEqual([])
+      for (const inbox of inboxes) await inbox.awaitNotifies(wholeStory, recoveredMs)
     } finally {
       thaw()
     }

@@ -193,7 +193,7 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
           events: [
             {
               eventId: randomUUID(),
-              subject: 'pw.payments.event',
+              subject: 'pw.payments.settled',
               occurredTime: timestampFromDate(new Date('2026-01-01')),
               projectId: randomUUID(),
               payload: Buffer.from('no payment'),

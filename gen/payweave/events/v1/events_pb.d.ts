@@ -48,7 +48,7 @@ export declare type Event = Message<"payweave.events.v1.Event"> & {
   projectId: string;
 
   /**
-   * Serialized domain message, for example payweave.payments.v1.PaymentEvent.
+   * Serialized domain message, for example payweave.payments.v1.PaymentEvent; at most 512 KiB.
    *
    * @generated from field: bytes payload = 5;
    */
