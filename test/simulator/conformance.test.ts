@@ -5,6 +5,7 @@ import { Writable } from 'node:stream'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runCommandLine } from '../../clients/cli/main.ts'
 import { backendChecks } from '../../tools/conformance/backend/checks.ts'
+import { defaults } from '../../tools/conformance/backend/command.ts'
 import { readOutcomeMap } from '../../tools/conformance/backend/outcome-map.ts'
 import { runBackendChecks } from '../../tools/conformance/backend/run.ts'
 import { blocksOf } from '../docs/pages.ts'
@@ -21,6 +22,13 @@ const [prepare = '', check = ''] = blocksOf('docs/connectors.md')
   .flatMap(({ code }) => code.split('\n'))
   .filter((line) => line.startsWith('npx payweave conformance backend'))
   .map((line) => line.replace(/ +#.*/, '').replace('npx payweave conformance backend ', ''))
+
+/** The variables with which the page starts the simulator. */
+const variables = Object.fromEntries(
+  blocksOf('docs/connectors.md')
+    .flatMap(({ code }) => [...code.matchAll(/\b([A-Z_]+)=(\S+)/g)])
+    .map(([, name = '', value]) => [name, value]),
+)
 
 /** Runs the command; the words of one text stand apart by blanks. */
 async function payweave(line: string) {
@@ -60,6 +68,20 @@ it('there are more than forty checks, each with a name of its own and a rule in 
     expect(name).toMatch(/^[a-z]+(\/[a-z0-9-]+)+$/)
     expect(rule, name).toMatch(/^[A-Z].{15,}\.$/s)
   }
+})
+
+it('the page starts the simulator where the command looks for it and takes its reports', () => {
+  const at = (port: string | undefined) => `http://${defaults.host}:${port}`
+  expect(variables).toMatchObject({
+    RPC_TLS: 'off',
+    SECRETS_DIR: `secrets/${defaults.audience}`,
+    PUBLIC_BASE_URL: defaults.pages,
+    SIMULATOR_PUBLIC_URL: at(variables['SIMULATOR_PUBLIC_PORT']),
+    PAYMENTS_URL: at(defaults['payments-port']),
+    ACCOUNTS_URL: at(defaults['accounts-port']),
+    INSTITUTION_URL: at(defaults['institution-port']),
+  })
+  expect(check).toContain(`--url ${at(variables['PORT'])} `)
 })
 
 it('the simulator keeps every rule that its map can show, and the report says so', async () => {

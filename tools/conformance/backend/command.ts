@@ -12,7 +12,8 @@ import { backendChecks } from './checks.ts'
 import { readOutcomeMap } from './outcome-map.ts'
 import { type BackendTarget, runBackendChecks } from './run.ts'
 
-const defaults = {
+/** What the command assumes where an option is not given. */
+export const defaults = {
   host: '127.0.0.1',
   audience: 'simulator',
   pages: 'https://pay.example',
