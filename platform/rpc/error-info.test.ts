@@ -208,7 +208,7 @@ describe('a stream of Connect', () => {
 
 describe('a request that is no call', () => {
   it('a request that is no call has a reason too, for its content type, HTTP method, version and host', async () => {
-    for (const type of ['text/plain', 'application/x-unknown', 'application/grpc-web+proto']) {
+    for (const type of ['text/plain', 'application/x-unknown', 'application/grpc-web-text']) {
       for (const version of ['1.1', '2'] as const) {
         const headers = { ...known, 'content-type': type }
         const call = { port, path, headers, body: Buffer.from('hello') }

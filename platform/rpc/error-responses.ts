@@ -12,6 +12,7 @@ import {
   errorToJsonBytes,
 } from '@connectrpc/connect/protocol-connect'
 import { findTrailerError, setTrailerStatus } from '@connectrpc/connect/protocol-grpc'
+import { trailerFlag, trailerParse, trailerSerialize } from '@connectrpc/connect/protocol-grpc-web'
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import { hasReason, malformed, retryAfterOf, toConnectError, withReason } from './errors.ts'
 
@@ -52,7 +53,14 @@ export function judged(
     else return { ...response, body: thenTrailer(body, trailer, judge) }
     return response
   }
-  if (!isUnary) return { ...response, body: withJudgedEnd(body, judge) }
+  if (response.header?.get('content-type')?.startsWith('application/grpc-web') === true) {
+    const end = (envelope: Uint8Array) => judgedWebTrailer(envelope, judge)
+    return { ...response, body: withJudgedEnd(body, trailerFlag, end) }
+  }
+  if (!isUnary) {
+    const end = (envelope: Uint8Array) => judgedEnd(envelope, judge)
+    return { ...response, body: withJudgedEnd(body, endStreamFlag, end) }
+  }
   return status === 200 ? response : ofUnary(response, body, judge)
 }
 
@@ -113,15 +121,23 @@ async function* thenTrailer(
   judgeTrailer(trailer, judge)
 }
 
-/** A stream of Connect ends with an envelope of its own, which comes as one piece. */
+/** A stream of Connect, and every body of gRPC-Web, ends with an envelope of its own, which comes as one piece. */
 async function* withJudgedEnd(
   body: AsyncIterable<Uint8Array>,
-  judge: Judge,
+  endFlag: number,
+  judgeEnd: (envelope: Uint8Array) => Uint8Array,
 ): AsyncGenerator<Uint8Array> {
   for await (const piece of body) {
-    const isEnd = ((piece[0] ?? 0) & endStreamFlag) === endStreamFlag
-    yield isEnd ? judgedEnd(piece, judge) : piece
+    const isEnd = ((piece[0] ?? 0) & endFlag) === endFlag
+    yield isEnd ? judgeEnd(piece) : piece
   }
+}
+
+/** The trailers of gRPC-Web are the text of its last envelope. */
+function judgedWebTrailer(envelope: Uint8Array, judge: Judge): Uint8Array {
+  const trailer = trailerParse(envelope.subarray(envelopeHeadBytes))
+  judgeTrailer(trailer, judge)
+  return envelopeOf(trailerFlag, trailerSerialize(trailer))
 }
 
 function judgedEnd(envelope: Uint8Array, judge: Judge): Uint8Array {
@@ -136,8 +152,12 @@ function judgedEnd(envelope: Uint8Array, judge: Judge): Uint8Array {
 /** The envelope that ends a stream of Connect with an error. */
 export function endStreamEnvelope(error: ConnectError, metadata = new Headers()): Buffer {
   const json = Buffer.from(JSON.stringify(endStreamToJson(metadata, error, undefined)))
+  return envelopeOf(endStreamFlag, json)
+}
+
+function envelopeOf(flags: number, content: Uint8Array): Buffer {
   const head = Buffer.alloc(envelopeHeadBytes)
-  head.writeUInt8(endStreamFlag)
-  head.writeUInt32BE(json.length, 1)
-  return Buffer.concat([head, json])
+  head.writeUInt8(flags)
+  head.writeUInt32BE(content.length, 1)
+  return Buffer.concat([head, content])
 }

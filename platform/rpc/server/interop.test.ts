@@ -19,6 +19,7 @@ import {
   connectNodeAdapter,
   createConnectTransport,
   createGrpcTransport,
+  createGrpcWebTransport,
 } from '@connectrpc/connect-node'
 import { credentials, Client as GrpcClient, Metadata, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -243,6 +244,14 @@ const clients: Array<[string, (url: string) => Ask]> = [
     through((baseUrl) => createConnectTransport({ ...stock, baseUrl, httpVersion: '2' })),
   ],
   ['gRPC of Connect', through((baseUrl) => createGrpcTransport({ ...stock, baseUrl }))],
+  [
+    'gRPC-Web over HTTP/1.1',
+    through((baseUrl) => createGrpcWebTransport({ ...stock, baseUrl, httpVersion: '1.1' })),
+  ],
+  [
+    'gRPC-Web over HTTP/2',
+    through((baseUrl) => createGrpcWebTransport({ ...stock, baseUrl, httpVersion: '2' })),
+  ],
   ['grpc-js', grpcJs],
 ]
 

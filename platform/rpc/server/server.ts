@@ -1,4 +1,4 @@
-// Serves RPC on one port: Connect over HTTP/1.1 through Fastify, gRPC and Connect over HTTP/2.
+// Serves RPC on one port: Connect and gRPC-Web over HTTP/1.1 through Fastify, those and gRPC over HTTP/2.
 
 import type { AddressInfo } from 'node:net'
 import { type ConnectRouter, createConnectRouter } from '@connectrpc/connect'
@@ -137,7 +137,6 @@ function createRouter(
   const { routes, ready = () => true, healthApart: apart } = options
   const router = createConnectRouter({
     acceptCompression: [],
-    grpcWeb: false,
     readMaxBytes: maxMessageBytes,
     writeMaxBytes: maxMessageBytes,
     maxTimeoutMs,

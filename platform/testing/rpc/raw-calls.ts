@@ -6,6 +6,7 @@ import http2 from 'node:http2'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { endStreamFromJson, errorFromJsonBytes } from '@connectrpc/connect/protocol-connect'
 import { findTrailerError } from '@connectrpc/connect/protocol-grpc'
+import { trailerFlag, trailerParse } from '@connectrpc/connect/protocol-grpc-web'
 import { ErrorInfoSchema, RetryInfoSchema } from '#gen/google/rpc/error_details_pb.js'
 import { dialCallStream, enveloped } from './call-streams.ts'
 import { bearerCredential } from './harness.ts'
@@ -102,6 +103,13 @@ export const ways = {
   'gRPC over HTTP/2': { send: overHttp2, type: 'application/grpc+proto', isEnveloped: true },
   'gRPC in JSON': { send: overHttp2, type: 'application/grpc+json', isEnveloped: true },
   'gRPC over HTTP/1.1': { send: overHttp1, type: 'application/grpc', isEnveloped: true },
+  'gRPC-Web over HTTP/1.1': { send: overHttp1, type: 'application/grpc-web', isEnveloped: true },
+  'gRPC-Web over HTTP/2': {
+    send: overHttp2,
+    type: 'application/grpc-web+proto',
+    isEnveloped: true,
+  },
+  'gRPC-Web in JSON': { send: overHttp1, type: 'application/grpc-web+json', isEnveloped: true },
   'a stream of Connect': { send: overHttp2, type: 'application/connect+proto', isEnveloped: true },
   'a call stream': { send: overCallStream, type: 'application/proto', isEnveloped: false },
 } as const
@@ -157,16 +165,24 @@ function errorIn(
 ): ConnectError | undefined {
   const type = headers['content-type'] ?? ''
   if (type.startsWith('application/grpc')) {
-    return findTrailerError(webHeaders(headers)) ?? findTrailerError(webHeaders(trailers))
+    const last = endOf(body, trailerFlag)
+    const ends = [webHeaders(headers), webHeaders(trailers), ...(last ? [trailerParse(last)] : [])]
+    return ends.map((end) => findTrailerError(end)).find((error) => error !== undefined)
   }
   if (type.startsWith('application/connect+')) {
-    for (let at = 0; at < body.length; at += 5 + body.readUInt32BE(at + 1)) {
-      if ((body.readUInt8(at) & 2) === 2) return endStreamFromJson(body.subarray(at + 5)).error
-    }
-    return undefined
+    const last = endOf(body, 2)
+    return last === undefined ? undefined : endStreamFromJson(last).error
   }
   const unknown = new ConnectError(`HTTP ${status} ${body.toString()}`, Code.Unknown)
   return status === 200 ? undefined : errorFromJsonBytes(body, undefined, unknown)
+}
+
+/** The content of the envelope with a flag, which is the last one. */
+function endOf(body: Buffer, flag: number): Buffer | undefined {
+  for (let at = 0; at < body.length; at += 5 + body.readUInt32BE(at + 1)) {
+    if ((body.readUInt8(at) & flag) === flag) return body.subarray(at + 5)
+  }
+  return undefined
 }
 
 function webHeaders(given: http.IncomingHttpHeaders): Headers {
