@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newId, randomId } from '#core/identity/id.ts'
 import type { Database } from '#platform/db/db.ts'
+import { businessTime } from '#platform/testing/business-time.ts'
 import {
   beginMovement,
   cancelMovement,
@@ -126,6 +127,20 @@ describe('limits', () => {
     await cancelMovement(movements, { projectId, movementId: yesterday })
     await use(50_000n)
     await expect(use(1n)).rejects.toMatchObject(refused)
+  })
+
+  it('limits stay in real days and months when the test clock of a sandbox moves', async () => {
+    goBefore('month', 86_400_000)
+    const earlier = await use(50_000n)
+    await use(50_000n)
+    await businessTime({ db }).advanceClock({ aheadMs: BigInt(40 * dayMs) })
+    await expect(use(1n)).rejects.toMatchObject(refused)
+    await expect(check(1n)).rejects.toMatchObject(refused)
+    await cancelMovement(movements, { projectId: shop.projectId, movementId: earlier })
+    await use(50_000n)
+    await expect(use(1n)).rejects.toMatchObject(refused)
+    harness.clock.advance(dayMs)
+    await use(50_000n)
   })
 
   it('limits hold under a race', async () => {

@@ -95,7 +95,7 @@ export const rules: readonly TableRule[] = [
     text: `select u.account_id, u.currency, u.span, u.used_minor, coalesce(sum(m.limit_minor), 0)::text as moved_minor
       from accounts.limit_usage as u
       left join accounts.movement as m on m.limit_account_id = u.account_id and m.limit_currency = u.currency
-        and m.state <> 'cancelled' and date_trunc(u.span::text, m.begin_time at time zone 'UTC')::date = u.span_start
+        and m.state <> 'cancelled' and u.span_start = date_trunc(u.span::text, coalesce(m.limit_day::timestamp, m.begin_time at time zone 'UTC'))::date
       group by u.account_id, u.currency, u.span, u.span_start, u.used_minor
       having u.used_minor <> coalesce(sum(m.limit_minor), 0)`,
   },

@@ -9,12 +9,12 @@ const countStatement = sql(
   'limit_count',
   `with known as (
      select a.account_id, a.level, ($6::bigint[])[a.level + 1] as single_minor,
-       m.begin_time at time zone 'UTC' as begin_utc
+       m.limit_day::timestamp as day
      from account a cross join movement m
      where a.account_id = $3 and m.project_id = $1 and m.movement_id = $2
    ), counted as (
      insert into limit_usage as u (account_id, currency, span, span_start, used_minor)
-     select k.account_id, $4, s.span, date_trunc(s.span::text, k.begin_utc)::date, $5
+     select k.account_id, $4, s.span, date_trunc(s.span::text, k.day)::date, $5
      from known k cross join unnest(enum_range(null::limit_span)) as s(span)
      where $5 <= k.single_minor
      order by s.span
@@ -28,7 +28,7 @@ const countStatement = sql(
 )
 
 /**
- * Counts an amount in the UTC day and month in which a movement began, and answers what is used then. Locks the two
+ * Counts an amount in the UTC day and month, in real time, in which a movement began, and answers what is used then. Locks the two
  * rows, the day first, until the transaction ends: a caller that finds a limit exceeded must roll back.
  */
 export async function countUse(
@@ -55,7 +55,7 @@ export function usedColumns(accountId: string, currency: string): string {
   const usedIn = (span: 'day' | 'month'): string =>
     `coalesce((select u.used_minor from limit_usage u
        where u.account_id = ${accountId} and u.currency = ${currency} and u.span = '${span}'
-         and u.span_start = date_trunc('${span}', business_now() at time zone 'UTC')::date), 0)`
+         and u.span_start = date_trunc('${span}', clock_now() at time zone 'UTC')::date), 0)`
   return `${usedIn('day')} as "dayMinor", ${usedIn('month')} as "monthMinor"`
 }
 
@@ -84,7 +84,8 @@ const giveBackStatement = sql(
      select u.account_id, u.currency, u.span, u.span_start, m.limit_minor
      from movement m join limit_usage u on u.account_id = m.limit_account_id
        and u.currency = m.limit_currency
-       and u.span_start = date_trunc(u.span::text, m.begin_time at time zone 'UTC')::date
+       and u.span_start = date_trunc(u.span::text,
+         coalesce(m.limit_day::timestamp, m.begin_time at time zone 'UTC'))::date
      where m.project_id = $1 and m.movement_id = $2
      order by u.span
      for no key update of u

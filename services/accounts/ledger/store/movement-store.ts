@@ -30,9 +30,10 @@ export type Movement = {
 const insertMovement = sql(
   'movement_insert',
   `insert into movement (project_id, movement_id, fingerprint, state, has_hold, limit_account_id,
-     limit_currency, limit_minor, reference, description, method, metadata, begin_time, end_time)
-   select $1, $2, $3, $4::movement_state, $5, $6, $7, $8, $9, $10, $11, $12, now,
-     case when $4::movement_state = 'posted' then now end
+     limit_currency, limit_minor, limit_day, reference, description, method, metadata, begin_time, end_time)
+   select $1, $2, $3, $4::movement_state, $5, $6, $7, $8,
+     case when $6::uuid is not null then (clock_now() at time zone 'UTC')::date end,
+     $9, $10, $11, $12, now, case when $4::movement_state = 'posted' then now end
    from business_now() as now
    on conflict do nothing
    returning begin_time as "beginTime"`,
