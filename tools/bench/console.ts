@@ -6,6 +6,7 @@ import { signInKeyFile } from '../../deploy/local/sign-in-key.ts'
 import { type Browser, newBrowser } from '../../test/console/http-browser.ts'
 import { onSystem } from './compare.ts'
 import { waitForQuiet } from './load/processes.ts'
+import { all, quantile, shown, type Times, timesOf, verdict } from './load/times.ts'
 import { layDown } from './past.ts'
 import { table, whole } from './report.ts'
 import { measureTables } from './store/growth-store.ts'
@@ -23,9 +24,6 @@ const quiet = { maxMs: 15_000, maxShare: 0.25 }
 const maxP95Ms = 150
 /** A page far down the list is as fast as the first one when its median is within this of it. */
 const maxRatio = 1.2
-
-/** Milliseconds of requests for one page, sorted. */
-type Times = number[]
 
 /** What was found. */
 type Found = { payments: number; pages: number; first: Times[]; far: Times[] }
@@ -49,9 +47,9 @@ export async function measureConsole(say: (line: string) => void): Promise<Found
       const found: Found = { payments: 0, pages, first: [], far: [] }
       for (let round = 1; round <= rounds; round += 1) {
         await waitForQuiet(quiet.maxMs, quiet.maxShare)
-        found.first.push(await time(get, base))
+        found.first.push(await timesOf(looks, () => get(base)))
         await waitForQuiet(quiet.maxMs, quiet.maxShare)
-        found.far.push(await time(get, url))
+        found.far.push(await timesOf(looks, () => get(url)))
         say(`round ${round} of ${rounds}`)
       }
       const { payments } = await measureTables(databaseUrl)
@@ -103,16 +101,6 @@ async function walk(get: Get, base: string): Promise<{ url: string; pages: numbe
   }
 }
 
-async function time(get: Get, page: string): Promise<Times> {
-  const times: Times = []
-  for (let n = 0; n < looks; n += 1) {
-    const begunMs = performance.now()
-    await get(page)
-    times.push(performance.now() - begunMs)
-  }
-  return times.toSorted((a, b) => a - b)
-}
-
 /** The result as Markdown. */
 export function describeConsole({ payments, pages, first, far }: Found): string[] {
   const [p95, middle, farMiddle] = [
@@ -131,20 +119,4 @@ export function describeConsole({ payments, pages, first, far }: Found): string[
       first.map((times, index) => [String(index + 1), shown(times), shown(far[index] ?? [])]),
     ),
   ]
-}
-
-function verdict(isReached: boolean): string {
-  return isReached ? 'reached' : 'missed'
-}
-
-function all(rounds: Times[]): Times {
-  return rounds.flat().toSorted((a, b) => a - b)
-}
-
-function shown(times: Times): string {
-  return [0.5, 0.95, 0.99].map((share) => quantile(times, share).toFixed(0)).join(' / ')
-}
-
-function quantile(sorted: Times, share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }

@@ -15,6 +15,7 @@ import { compareGrowth } from './growth.ts'
 import { describeGrowth } from './growth-report.ts'
 import { describeLatency, measureLatency } from './latency.ts'
 import { compareLedger, describeLedger } from './ledger.ts'
+import { describeList, measureList } from './list.ts'
 import { describeFootprint, describeStored, describeTurns, record } from './report.ts'
 import { describeSteady, measureSteady } from './steady.ts'
 
@@ -88,6 +89,9 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
   },
   async console() {
     return { title: 'Console', lines: describeConsole(await measureConsole(say)) }
+  },
+  async list() {
+    return { title: 'Lists of a merchant', lines: describeList(await measureList(say)) }
   },
   async steady() {
     return { title: 'Steady work', lines: describeSteady(await measureSteady(say)) }
