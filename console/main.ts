@@ -85,14 +85,17 @@ runProcess('console', async (stopping, log) => {
   ]
 })
 
-/** The built-in provider. Throws a ConfigurationError where others than this machine could reach it. */
+/**
+ * The built-in provider. Throws a ConfigurationError where people of other machines are to sign in. A local start in a
+ * container listens on all of its addresses; signing in takes the key of its link.
+ */
 function localProvider(
   settings: SettingsOf<'console'>,
   clients: Clients,
   redirectUrl: string,
 ): LocalProviderOptions {
   const { payweaveEnv, consoleUrl, host, secretsDir, oidcClientId, oidcRolesClaim } = settings
-  const places = [host, new URL(consoleUrl).hostname]
+  const places = [new URL(consoleUrl).hostname, ...(payweaveEnv === 'local' ? [] : [host])]
   if (payweaveEnv === 'production' || !places.every(isLoopback)) {
     throw new ConfigurationError('OIDC_ISSUER must be set where people sign in from other machines')
   }

@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { ServingProcess } from '#platform/config/setting.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { commandLine, prepareCertificates } from './certificates.ts'
+import { forwardPorts } from './forward.ts'
 import { migrateAll, seed } from './postgres/database.ts'
 import { prepareLogins, requireLogin } from './postgres/logins.ts'
 import { prepareDataDir } from './preflight/data-dir.ts'
@@ -111,6 +112,7 @@ async function bringUp(
   prepareSecrets(dataDir, processNames, sandbox.grpc_token)
   consoleKey(dataDir)
   if (isSecured) await prepareCertificates(dataDir, [...processNames, commandLine])
+  closing.push(await forwardPorts(settings.forwardTo))
   const journal = openJournal(path.join(logsDir, 'launcher.log'))
   const planned = planStores(settings, supervisor, log, stopping)
   await planned.requireGiven(journal)
@@ -161,8 +163,11 @@ async function requirePorts({ settings, parts }: LaunchOptions, patienceMs: numb
       part: name,
       port,
       setting: settingOf(settings, port),
+      address: settings.listenAddress,
     })),
   )
+  const forwarded = settings.forwardTo.map(({ host, port }) => ({ part: host, port }))
+  wanted.push(...forwarded.map((one) => ({ ...one, setting: 'FORWARD_TO' })))
   if (!settings.databaseUrl) {
     wanted.push({ part: 'postgres', port: postgresPort(settings), setting: 'PORT_BASE' })
   }

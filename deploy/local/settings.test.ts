@@ -11,6 +11,8 @@ describe('the settings of a start', () => {
       consolePort: 7122,
       consoleUrl: 'http://127.0.0.1:7122',
       hasIdentityProvider: false,
+      listenAddress: '127.0.0.1',
+      forwardTo: [],
       portBase: 7100,
       dataDir: path.resolve('.payweave'),
       publicBaseUrl: 'http://127.0.0.1:8080',
@@ -56,6 +58,17 @@ describe('the settings of a start', () => {
     const read = () => readLaunchSettings({ DATABASE_URL: 'mysql://root:hunter2@host/db' })
     expect(read).toThrow('DATABASE_URL')
     expect(read).not.toThrow('hunter2')
+  })
+
+  it('the settings of a start name the ports that lead to other machines', () => {
+    const given = { FORWARD_TO: 'host.docker.internal:4000, 10.0.0.7:4001' }
+    expect(readLaunchSettings(given).forwardTo).toEqual([
+      { host: 'host.docker.internal', port: 4000 },
+      { host: '10.0.0.7', port: 4001 },
+    ])
+    for (const wrong of ['4000', 'shop:', 'shop:70000', 'http://shop:4000', 'shop:1,']) {
+      expect(() => readLaunchSettings({ FORWARD_TO: wrong })).toThrow('FORWARD_TO')
+    }
   })
 
   it('the settings of a start refuse production', () => {

@@ -2,6 +2,7 @@
 import path from 'node:path'
 import { type Env, readSettings } from '#platform/config/config.ts'
 import { portPlaces, type ServingProcess, simulatorPublicPlace } from '#platform/config/setting.ts'
+import type { ForwardTarget } from './forward.ts'
 import { LaunchError } from './preflight/launch-error.ts'
 
 /** What `npm start` reads from the environment. */
@@ -15,6 +16,10 @@ export type LaunchSettings = {
   consoleUrl: string
   /** Whether people sign in with an identity provider, and not as people of the sandbox. */
   hasIdentityProvider: boolean
+  /** Where our processes listen. */
+  listenAddress: '127.0.0.1' | '0.0.0.0'
+  /** Ports of loopback that lead to other machines. */
+  forwardTo: readonly ForwardTarget[]
   /** First of the block of ports for everything internal. */
   portBase: number
   /** Absolute. Holds all that outlives a start. */
@@ -63,6 +68,8 @@ export function readLaunchSettings(env: Env): LaunchSettings {
     consolePort: read.consolePort,
     consoleUrl: env['CONSOLE_URL'] || `http://127.0.0.1:${read.consolePort}`,
     hasIdentityProvider: Boolean(env['OIDC_ISSUER']),
+    listenAddress: read.listenAddress,
+    forwardTo: read.forwardTo,
     portBase: read.portBase,
     dataDir: path.resolve(read.payweaveDataDir),
     publicBaseUrl: read.publicBaseUrl,

@@ -1,6 +1,7 @@
 // The settings that connect processes with each other: ports, addresses, stores, and how they authenticate.
 import { isConnector } from '../rpc/auth/connector-name.ts'
 import { logLevels } from '../telemetry/log.ts'
+import { hostPorts } from './host-ports.ts'
 import {
   adminPort,
   allProcesses,
@@ -86,6 +87,20 @@ export const wiring = {
     reader: host,
     default: { local: '127.0.0.1', sandbox: '0.0.0.0', production: '0.0.0.0' },
     meaning: 'Address to listen on.',
+  }),
+  LISTEN_ADDRESS: setting({
+    for: ['launcher'],
+    reader: oneOf(['127.0.0.1', '0.0.0.0']),
+    default: '127.0.0.1',
+    meaning:
+      'Address on which the processes of a local start listen, PostgreSQL and NATS apart, which stay on 127.0.0.1. 0.0.0.0 is for a container that publishes ports.',
+  }),
+  FORWARD_TO: setting({
+    for: ['launcher'],
+    reader: hostPorts,
+    default: '',
+    meaning:
+      'The local start passes connections to these ports of 127.0.0.1 on, so that pushes from a container reach receivers on the machine around it, for example `host.docker.internal:4000`.',
   }),
   PORT: setting({
     for: [...serving, 'launcher'],

@@ -1,16 +1,27 @@
 // Builds the images in the mounts of this process alone and runs them.
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
+import http from 'node:http'
+import net from 'node:net'
+import { forwardPorts } from '../../deploy/local/forward.ts'
+import { consoleKey } from '../../deploy/local/secrets.ts'
+import { signInLink } from '../../deploy/local/sign-in-key.ts'
+import { newBrowser } from '../console/http-browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { openContainer } from './container.ts'
+import { type Container, openContainer } from './container.ts'
 import { openImages, type Places } from './images.ts'
-import { paySample } from './sample-payment.ts'
+import { openContainerNetwork } from './network.ts'
+import { paySample, type Sandbox } from './sample-payment.ts'
 
 const image = 'localhost/payweave'
 const sandboxImage = 'localhost/payweave-sandbox'
 const user = '65532:65532'
 /** Of the sandbox: a machine that builds images has them free. */
 const ports = { PORT: '18640', PORT_BASE: '18600' }
+const consolePort = 18_622
+/** Of a merchant's server on this machine. */
+const receiverPort = 18_690
 
 /** Runs in the image and says what it is allowed to do. */
 const probe = `
@@ -27,6 +38,7 @@ const images = await openImages(JSON.parse(process.argv[2] ?? '') as Places)
 say(images.version)
 checkProduction()
 await checkSandbox()
+await checkPublished()
 
 function checkProduction(): void {
   images.build('Dockerfile', image)
@@ -52,17 +64,82 @@ async function checkSandbox(): Promise<void> {
   check('the sandbox runs as 65532', User === user)
   const container = openContainer(images, sandboxImage, ['data'])
   const system = container.start([...Entrypoint, ...Cmd], ports)
-  const ended = once(system, 'exit')
+  await untilReady()
+  check('a payment in it is paid', (await paySample(sandboxOf(container))) === 'paid')
+  await stop(system)
+}
+
+/** The same as a container that publishes ports of a network of its own, and reaches a receiver on the machine around it. */
+async function checkPublished(): Promise<void> {
+  const network = openContainerNetwork()
+  const container = openContainer(images, sandboxImage, ['data'])
+  const { Entrypoint, Cmd } = images.configuration(sandboxImage)
+  const pushes: string[] = []
+  const receiver = http.createServer((request, answer) => {
+    pushes.push(request.url ?? '')
+    request.resume()
+    answer.end()
+  })
+  receiver.listen(receiverPort, network.hostAddress)
+  const env = { LISTEN_ADDRESS: '0.0.0.0', FORWARD_TO: `${network.hostAddress}:${receiverPort}` }
+  const system = container.start([...Entrypoint, ...Cmd], { ...ports, ...env }, network.enter)
+  // What an engine does for `-p 127.0.0.1:18640:18640`.
+  const published = [Number(ports.PORT), consolePort].map((port) => ({
+    host: network.address,
+    port,
+  }))
+  const unpublish = await forwardPorts(published)
+  await untilReady()
+  const url = `http://127.0.0.1:${receiverPort}/push`
+  const state = await paySample(sandboxOf(container), url)
+  check('a payment by a published port is paid', state === 'paid')
+  await eventually(
+    () => pushes,
+    () => check('its pushes reach a receiver of this machine', pushes.includes('/push')),
+  )
+  const link = signInLink(consolePort, consoleKey(container.outside('data')))
+  const { status } = await newBrowser(`http://127.0.0.1:${consolePort}`).follow(
+    new URL(link).pathname,
+  )
+  check('people sign in to the console at its published port', status === 200)
+  const database = await connects(network.address, Number(ports.PORT_BASE) + 20)
+  check('PostgreSQL is not reached from outside', !database)
+  await unpublish()
+  receiver.closeAllConnections()
+  receiver.close()
+  await stop(system)
+}
+
+async function untilReady(): Promise<void> {
   await eventually(
     () => statusOf(`http://127.0.0.1:${ports.PORT}/readyz`),
     (status) => check('the sandbox is ready', status === 200),
     120_000,
   )
-  const sandbox = JSON.parse(fs.readFileSync(container.outside('data/sandbox.json'), 'utf8'))
-  check('a payment in it is paid', (await paySample(sandbox)) === 'paid')
+}
+
+function sandboxOf(container: Container): Sandbox {
+  return JSON.parse(fs.readFileSync(container.outside('data/sandbox.json'), 'utf8')) as Sandbox
+}
+
+async function stop(system: ChildProcess): Promise<void> {
+  const ended = once(system, 'exit')
   system.kill('SIGTERM')
   const [code] = await ended
   check('a stop ends it with 0', code === 0)
+}
+
+/** Whether a port takes a connection. */
+function connects(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = net.connect({ host, port }, () => {
+      resolve(true)
+      socket.destroy()
+    })
+    socket.once('error', () => resolve(false))
+    socket.once('close', () => resolve(false))
+    socket.setTimeout(2_000, () => socket.destroy())
+  })
 }
 
 /** The status of a response; 0 while nothing listens. */

@@ -1,5 +1,5 @@
 // Runs processes in the files of an image: read-only, without capabilities, as the image's user.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { type Images, run } from './images.ts'
@@ -8,8 +8,8 @@ import { type Images, run } from './images.ts'
 export type Container = {
   /** Runs words in it to their end; what they print. */
   run(words: string[]): string
-  /** Starts words in it with more environment. */
-  start(words: string[], env: Record<string, string>): ChildProcess
+  /** Starts words in it with more environment, on the network of this machine or on one that `enter` leads to. */
+  start(words: string[], env: Record<string, string>, enter?: string[]): ChildProcess
   /** The folder that one of its paths has outside. */
   outside(name: string): string
 }
@@ -37,11 +37,14 @@ export function openContainer(images: Images, tag: string, volumes: string[] = [
   const env = { PATH: '/usr/local/bin:/usr/bin:/usr/sbin', ...ownEnv }
   return {
     run: (given) => execFileSync('chroot', words(given), { encoding: 'utf8', env }),
-    start: (given, more) =>
-      spawn('chroot', words(given), {
-        env: { ...env, ...more },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      }),
+    start(given, more, enter = []) {
+      const [program = '', ...rest] = [...enter, 'chroot', ...words(given)]
+      const stdio: StdioOptions = ['ignore', 'pipe', 'inherit']
+      const child = spawn(program, rest, { env: { ...env, ...more }, stdio })
+      // A run that fails leaves nothing behind.
+      process.once('exit', () => child.kill('SIGKILL'))
+      return child
+    },
     outside,
   }
 }

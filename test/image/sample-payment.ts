@@ -8,8 +8,8 @@ export type Sandbox = {
   projects: { demo: { subscription_key: string; api_key: string } }
 }
 
-/** The state in which the payment ends; the number of its payer pays at once. Rejects as the SDK does. */
-export async function paySample({ base_url, projects }: Sandbox): Promise<string> {
+/** The state in which the payment ends; the number of its payer pays at once. Pushes go to `url`. Rejects as the SDK does. */
+export async function paySample({ base_url, projects }: Sandbox, url?: string): Promise<string> {
   const payweave = createPayweave({
     baseUrl: base_url,
     subscriptionKey: projects.demo.subscription_key,
@@ -24,6 +24,7 @@ export async function paySample({ base_url, projects }: Sandbox): Promise<string
     payers: [
       { mobile_number: '+12025550101', payment_channel: 'payment_link', payment_method: 'wallet' },
     ],
+    ...(url !== undefined && { urls: { notify: url, callback: url } }),
   })
   await payweave.payments.waitFor(payment.id, 'paid')
   return 'paid'

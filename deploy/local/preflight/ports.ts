@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LaunchError } from './launch-error.ts'
 import { portHolders } from './port-holders.ts'
 
-/** A port that a part is going to listen on, and the setting that moves it. */
-export type WantedPort = { part: string; port: number; setting: string }
+/** A port that a part is going to listen on, on 127.0.0.1 if no address is given, and the setting that moves it. */
+export type WantedPort = { part: string; port: number; setting: string; address?: string }
 
 /**
  * Throws one error, after waiting so long, with a line for each setting: the taken ports with their parts, who listens on
@@ -14,7 +14,7 @@ export type WantedPort = { part: string; port: number; setting: string }
 export async function requireFreePorts(wanted: WantedPort[], patienceMs: number): Promise<void> {
   const untilMs = Date.now() + patienceMs
   for (;;) {
-    const free = await Promise.all(wanted.map(({ port }) => isFree(port)))
+    const free = await Promise.all(wanted.map(({ port, address }) => isFree(port, address)))
     const taken = wanted.filter((_, index) => !free[index])
     if (taken.length === 0) return
     if (Date.now() >= untilMs) {
@@ -39,7 +39,7 @@ function takenLine(
   return `${which} in use${by}; set ${setting} to another`
 }
 
-function isFree(port: number): Promise<boolean> {
+function isFree(port: number, address = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = net.createServer()
     server.once('error', (error: NodeJS.ErrnoException) => {
@@ -47,6 +47,6 @@ function isFree(port: number): Promise<boolean> {
       else if (error.code === 'EACCES') reject(new LaunchError(`port ${port} needs more rights`))
       else reject(error)
     })
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+    server.listen(port, address, () => server.close(() => resolve(true)))
   })
 }

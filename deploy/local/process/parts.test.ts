@@ -50,6 +50,17 @@ describe('the environment of a part', () => {
     })
   })
 
+  it('the environment of a part has the address to listen on for a container, where the addresses for callers stay on loopback', () => {
+    const env = { LISTEN_ADDRESS: '0.0.0.0', HOST: 'laptop' }
+    expect(envOf('gateway', env)).toMatchObject({
+      HOST: '0.0.0.0',
+      PAYMENTS_URL: 'http://127.0.0.1:7101',
+      PUBLIC_BASE_URL: 'http://127.0.0.1:8080',
+    })
+    expect(envOf('console', env)).toMatchObject({ CONSOLE_URL: 'http://127.0.0.1:7122' })
+    expect(() => readLaunchSettings({ LISTEN_ADDRESS: '10.0.0.1' })).toThrow('LISTEN_ADDRESS')
+  })
+
   it('the environment of a part names every port of a part, the one for clients first and the one for operators last', () => {
     const parts = nodeParts(readLaunchSettings({}), stores, {})
     const ports = Object.fromEntries(parts.map((part) => [part.name, part.ports]))

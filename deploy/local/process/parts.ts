@@ -117,8 +117,8 @@ function partEnv(
     PAYWEAVE_ENV: settings.environment,
     PAYWEAVE_DATA_DIR: dataDir,
     PORT_BASE: String(settings.portBase),
-    // Overrides a HOST of the shell: a local start is on loopback.
-    HOST: '127.0.0.1',
+    // Overrides a HOST of the shell: a local start is on loopback, unless LISTEN_ADDRESS is another.
+    HOST: settings.listenAddress,
     PORT: String(servingPort(settings, name)),
     ADMIN_PORT: String(adminPort(settings, name)),
     ...(name === 'console' && { CONSOLE_URL: settings.consoleUrl }),
