@@ -8,15 +8,14 @@ import { paymentMethods } from '#core/payment/words.ts'
 import { tokenBucket } from '#core/token-bucket.ts'
 import type { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import type { Logger } from '#platform/telemetry/log.ts'
-import type { Brand, Brands } from './brand/brands.ts'
-import { type CheckoutMessage, checkoutView, progressOf } from './checkout-view.ts'
+import type { Brands } from './brand/brands.ts'
+import { openCardForm, openCardFormOrWait } from './card-forms.ts'
+import { type CheckoutMessage, checkoutView, type Phase, progressOf } from './checkout-view.ts'
 import { languageOf } from './language.ts'
 import { createLiveStreams, type LiveStreams, type PaymentChanges } from './live-streams.ts'
 import { formToken, isCrossSite, isFormToken, isLinkToken } from './page-guard.ts'
 import { type ReceiptsClient, registerReceipts } from './receipts/routes.ts'
 import {
-  type CardForm,
-  cardPath,
   type PageAddress,
   pagePath,
   type Site,
@@ -28,6 +27,7 @@ import {
   sendMessage,
   sendScript,
 } from './render.ts'
+import { walletFailure } from './wallet-failure.ts'
 
 /** What the pages are made from. */
 export type PagesOptions = {
@@ -61,10 +61,6 @@ const formLimitBytes = 4 * 1024
 const statePath = '/pay/:token/state'
 const eventsPath = '/pay/:token/events'
 const pinPattern = /^\d{4,12}$/
-/** A page is shown without its card form when the back end takes longer; a page in its frame waits for the rest. */
-const frameWithinMs = 700
-/** The colours of `style.css`, for the card form of a merchant without colours. */
-const usualTheme = { accentColor: '#0b57d0', darkAccentColor: '#93bbfa' }
 
 /** Every path of the pages, with what may be done there. */
 export const pagePaths = [
@@ -256,16 +252,22 @@ async function pay(
   try {
     await options.checkout.payWithWallet({ linkToken, pin })
   } catch (error) {
-    // Nothing was charged, and the share is as it was.
-    if (isNotOffered(error)) return sendMessage(reply, options.site, 'walletNotOffered', linkToken)
-    const isCertain = error instanceof Failure && error.reason === 'PAYMENT_NOT_FOUND'
-    if (isCertain) throw error
+    if (error instanceof Failure && error.reason === 'PAYMENT_NOT_FOUND') throw error
     const { requestId } = request.edge
-    options.log.warn({ requestId, err: error }, 'wallet payment not confirmed')
-    // The call may have arrived, and money may still move.
-    return sendMessage(reply, options.site, 'notConfirmed', linkToken)
+    options.log.warn({ requestId, err: error }, 'wallet payment failed')
+    const kind = walletFailure(error, await phaseOf(options, linkToken))
+    if (kind !== undefined) return sendMessage(reply, options.site, kind, linkToken)
   }
   return redirectToPage(request, reply, linkToken)
+}
+
+/** What a page is about now; undefined when that cannot be read. */
+async function phaseOf(options: PagesOptions, linkToken: string): Promise<Phase | undefined> {
+  try {
+    return progressOf(await readCheckout(options, linkToken)).phase
+  } catch {
+    return undefined
+  }
 }
 
 async function askToCancel(
@@ -322,7 +324,7 @@ async function sendPage(
   const { language } = address.choice
   const view = checkoutView(checkout, language, address)
   const brand = options.brands.find(checkout)
-  const card = view.means === 'card' ? frameOrWait(options, address, brand) : undefined
+  const card = view.means === 'card' ? openCardFormOrWait(options, address, brand) : undefined
   return sendCheckout(reply, options.site, {
     ...address,
     view,
@@ -339,27 +341,6 @@ function isMethod(text: string): boolean {
   return paymentMethods.some((method) => method === text)
 }
 
-/** The back end's card form if it comes soon, else our own page that waits for it. */
-function frameOrWait(
-  options: PagesOptions,
-  address: PageAddress,
-  brand: Promise<Brand>,
-): Promise<CardForm> {
-  const { linkToken, choice } = address
-  // The form needs the brand's colours, and may take what time the brand leaves.
-  const form = brand.then((found) => openCardFrame(options, address, found))
-  const late = new Promise<CardForm>((resolve) => {
-    const waits = { frameUrl: cardPath(linkToken, choice) }
-    setTimeout(() => resolve(waits), frameWithinMs).unref()
-  })
-  return Promise.race([form, late])
-}
-
-/** The connector of the share does not take this means; another one may work. */
-function isNotOffered(error: unknown): boolean {
-  return error instanceof Failure && error.reason === 'UNSUPPORTED_CHANNEL_METHOD'
-}
-
 async function showCardFrame(
   options: PagesOptions,
   reply: FastifyReply,
@@ -367,25 +348,5 @@ async function showCardFrame(
 ): Promise<FastifyReply> {
   const address = addressOf(reply.request as PageRequest, linkToken)
   const brand = await options.brands.find(await readCheckout(options, linkToken))
-  return sendCardFrame(reply, address, await openCardFrame(options, address, brand))
-}
-
-/** The back end's card form, or why there is none. */
-async function openCardFrame(
-  { checkout, log }: PagesOptions,
-  { linkToken, choice }: PageAddress,
-  { palettes }: Brand,
-): Promise<CardForm> {
-  const theme = palettes && {
-    accentColor: palettes.light.accent,
-    darkAccentColor: palettes.dark.accent,
-  }
-  const look = { language: choice.language, theme: theme ?? usualTheme }
-  try {
-    const opened = await checkout.openCardFrame({ linkToken, ...look })
-    return { frameUrl: opened.frameUrl }
-  } catch (error) {
-    log.warn({ err: error }, 'card form not available')
-    return { problem: isNotOffered(error) ? 'cardNotOffered' : 'cardUnavailable' }
-  }
+  return sendCardFrame(reply, address, await openCardForm(options, address, brand))
 }

@@ -53,8 +53,8 @@ async function renew() {
   const heard = latest
   const answer = await fetch(page, { signal: AbortSignal.timeout(10_000) }).catch(() => undefined)
   if (!answer?.ok || latest !== heard || isInUse(heard.phase)) return
-  // The style is here already, and the page's policy has the nonce of this one alone.
-  const text = (await answer.text()).replace(/<style[\s\S]*?<\/style>/, '')
+  // The style is here already, and the page's policy has the nonce of this one alone. Scripts run here.
+  const text = (await answer.text()).replace(/<(style|noscript)\b[\s\S]*?<\/\1>/g, '')
   const next = new DOMParser().parseFromString(text, 'text/html')
   const content = next.querySelector('main')
   const { dataset } = next.querySelector('script[data-page]') ?? {}

@@ -49,6 +49,12 @@ const messages = {
     text: 'notConfirmedText',
     retryAfterS: retryAfterOf('SERVICE_UNAVAILABLE'),
   },
+  notSent: {
+    status: 503,
+    title: 'notSentTitle',
+    text: 'notSentText',
+    retryAfterS: retryAfterOf('SERVICE_UNAVAILABLE'),
+  },
   walletNotOffered: { status: 409, title: 'walletNotOfferedTitle', text: 'walletNotOfferedText' },
   foreignForm: { status: 403, title: 'foreignFormTitle', text: 'foreignFormText' },
   tooMany: { status: 429, title: 'tooManyTitle', text: 'tooManyText', retryAfterS: 1 },

@@ -11,6 +11,7 @@ import {
 } from '#gen/payweave/payments/v1/payments_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { eventually } from '../support/eventually.ts'
+import { absent } from './connectors.ts'
 import { at, type Harness, payer, refusal, startHarness, states } from './harness.ts'
 
 let harness: Harness
@@ -21,6 +22,8 @@ beforeEach(() => {
   harness.backend.state.wallet = () => AttemptOutcome.PAID
 })
 afterAll(() => harness.stop())
+
+const moveCharge = sql('test_move', 'update payer set connector = $2 where payer_id = $1')
 
 /** A request of one payer that the back end knows of. */
 async function announced(more: object = {}) {
@@ -270,14 +273,23 @@ describe('paying with a wallet', () => {
 
   it('paying with a wallet is refused while the charge cannot be announced to the back end', async () => {
     harness.backend.state.isDown = true
-    const { linkToken, paymentId } = await (async () => {
-      const made = await harness.create()
-      return { paymentId: made.paymentId, linkToken: at(made.payers).linkToken }
-    })()
+    const { paymentId, payers } = await harness.create()
+    const { linkToken } = at(payers)
     const paying = harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
-    expect(await refusal(paying)).toBe('SERVICE_UNAVAILABLE')
+    expect(await refusal(paying)).toBe('PAYMENT_NOT_PAYABLE')
     expect(await stateOf(paymentId)).toEqual(['PENDING', 'PENDING'])
     harness.backend.state.isDown = false
+  })
+
+  it('paying with a wallet is refused, and may be tried again at once, while the back end cannot be reached', async () => {
+    const { linkToken, paymentId, payerId } = await announced()
+    await harness.db.run(moveCharge, [payerId, absent])
+    const pay = () => harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    expect(await refusal(pay())).toBe('PAYMENT_NOT_PAYABLE')
+    expect(await stateOf(paymentId)).toEqual(['PENDING', 'PENDING'])
+    expect(at((await harness.get(paymentId)).payers).refusedAttempts).toBe(0)
+    await harness.db.run(moveCharge, [payerId, 'simulator'])
+    expect((await pay()).checkout?.payerState).toBe(PayerState.PAID)
   })
 
   it.each([
@@ -305,11 +317,8 @@ describe('paying with a wallet', () => {
     const { linkToken, paymentId } = await announced()
     await harness.cancel(paymentId)
     const before = harness.backend.received.walletCalls
-    const { checkout, refused } = await harness.checkouts.payWithWallet({
-      linkToken,
-      pin: '123456',
-    })
-    expect([checkout?.payerState, refused]).toEqual([PayerState.CANCELLED, false])
+    const paid = await harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    expect([paid.checkout?.payerState, paid.refused]).toEqual([PayerState.CANCELLED, false])
     expect(harness.backend.received.walletCalls).toBe(before)
   })
 })

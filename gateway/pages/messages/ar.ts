@@ -17,7 +17,9 @@ export const ar: Messages = {
   partlyPaidText:
     'دُفع \u2068{paid}\u2069 من أصل \u2068{whole}\u2069. حصتك هي \u2068{amount}\u2069.',
   processingTitle: 'جارٍ معالجة عملية الدفع',
-  processingText: 'يرجى الانتظار وعدم الدفع مرة أخرى. تتجدد هذه الصفحة تلقائيًا.',
+  processingText: 'يرجى الانتظار وعدم الدفع مرة أخرى.',
+  updatesItself: 'تتجدد هذه الصفحة تلقائيًا.',
+  checkAgain: 'التحقق مرة أخرى',
   paidTitle: 'تم الدفع',
   paidText: 'شكرًا لك. استلم \u2068{merchant}\u2069 المبلغ.',
   yourPartPaidTitle: 'دُفعت حصتك',
@@ -124,6 +126,8 @@ export const ar: Messages = {
   notConfirmedTitle: 'تعذّر علينا تأكيد عملية الدفع',
   notConfirmedText:
     'قد تكتمل العملية لاحقًا. افتح صفحة الدفع لمعرفة ما آلت إليه قبل أن تدفع مرة أخرى.',
+  notSentTitle: 'لم تُرسل عملية الدفع',
+  notSentText: 'لم يُخصم أي مبلغ. افتح صفحة الدفع وحاول مرة أخرى.',
   walletNotOfferedTitle: 'لا يمكن استخدام محفظة الهاتف لهذا الدفع',
   walletNotOfferedText: 'لم يُخصم أي مبلغ. افتح صفحة الدفع واختر طريقة دفع أخرى.',
   foreignFormTitle: 'يرجى فتح الرابط مرة أخرى',

@@ -18,7 +18,9 @@ export const en = {
   partOfText: 'This is your share of a total of {whole}.',
   partlyPaidText: '{paid} of {whole} is paid. Your share is {amount}.',
   processingTitle: 'Your payment is being processed',
-  processingText: 'Please wait and do not pay again. This page updates by itself.',
+  processingText: 'Please wait and do not pay again.',
+  updatesItself: 'This page updates by itself.',
+  checkAgain: 'Check again',
   paidTitle: 'Paid',
   paidText: 'Thank you. {merchant} has your payment.',
   yourPartPaidTitle: 'Your share is paid',
@@ -124,6 +126,8 @@ export const en = {
   notConfirmedTitle: 'We could not confirm your payment',
   notConfirmedText:
     'It may still go through. Open the payment page to see what became of it before you pay again.',
+  notSentTitle: 'Your payment was not sent',
+  notSentText: 'You were not charged. Open the payment page and try again.',
   walletNotOfferedTitle: 'Mobile wallets cannot be used for this payment',
   walletNotOfferedText:
     'You were not charged. Open the payment page and choose another payment method.',

@@ -16,7 +16,9 @@ export const es: Messages = {
   partOfText: 'Esta es su parte de un total de {whole}.',
   partlyPaidText: 'Pagado: {paid} de {whole}. Su parte es {amount}.',
   processingTitle: 'Su pago se está procesando',
-  processingText: 'Espere y no vuelva a pagar. Esta página se actualiza automáticamente.',
+  processingText: 'Espere y no vuelva a pagar.',
+  updatesItself: 'Esta página se actualiza automáticamente.',
+  checkAgain: 'Comprobar de nuevo',
   paidTitle: 'Pagado',
   paidText: 'Gracias. {merchant} ha recibido su pago.',
   yourPartPaidTitle: 'Su parte está pagada',
@@ -124,6 +126,8 @@ export const es: Messages = {
   notConfirmedTitle: 'No hemos podido confirmar su pago',
   notConfirmedText:
     'Es posible que aún se complete. Abra la página de pago para ver qué ha pasado antes de volver a pagar.',
+  notSentTitle: 'Su pago no se ha enviado',
+  notSentText: 'No se ha realizado ningún cargo. Abra la página de pago e inténtelo de nuevo.',
   walletNotOfferedTitle: 'Este pago no se puede hacer con un monedero móvil',
   walletNotOfferedText:
     'No se ha realizado ningún cargo. Abra la página de pago y elija otra forma de pago.',

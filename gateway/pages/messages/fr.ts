@@ -16,8 +16,9 @@ export const fr: Messages = {
   partOfText: 'Ceci est votre part d’un total de {whole}.',
   partlyPaidText: '{paid} sur {whole} ont été payés. Votre part est de {amount}.',
   processingTitle: 'Votre paiement est en cours',
-  processingText:
-    'Veuillez patienter et ne pas payer de nouveau. Cette page s’actualise automatiquement.',
+  processingText: 'Veuillez patienter et ne pas payer de nouveau.',
+  updatesItself: 'Cette page s’actualise automatiquement.',
+  checkAgain: 'Vérifier de nouveau',
   paidTitle: 'Payé',
   paidText: 'Merci. {merchant} a bien reçu votre paiement.',
   yourPartPaidTitle: 'Votre part est payée',
@@ -129,6 +130,8 @@ export const fr: Messages = {
   notConfirmedTitle: 'Nous n’avons pas pu confirmer votre paiement',
   notConfirmedText:
     'Il peut encore aboutir. Ouvrez la page de paiement pour voir où il en est avant de payer à nouveau.',
+  notSentTitle: 'Votre paiement n’a pas été envoyé',
+  notSentText: 'Aucun montant n’a été débité. Ouvrez la page de paiement et réessayez.',
   walletNotOfferedTitle: 'Ce paiement ne peut pas être fait par portefeuille mobile',
   walletNotOfferedText:
     'Aucun montant n’a été débité. Ouvrez la page de paiement et choisissez un autre moyen de paiement.',

@@ -16,7 +16,9 @@ export const ptBr: Messages = {
   partOfText: 'Esta é a sua parte de um total de {whole}.',
   partlyPaidText: 'Pago: {paid} de {whole}. Sua parte é {amount}.',
   processingTitle: 'Seu pagamento está sendo processado',
-  processingText: 'Aguarde e não pague de novo. Esta tela é atualizada automaticamente.',
+  processingText: 'Aguarde e não pague de novo.',
+  updatesItself: 'Esta tela é atualizada automaticamente.',
+  checkAgain: 'Verificar de novo',
   paidTitle: 'Pago',
   paidText: 'Obrigado. {merchant} recebeu seu pagamento.',
   yourPartPaidTitle: 'Sua parte está paga',
@@ -125,6 +127,8 @@ export const ptBr: Messages = {
   notConfirmedTitle: 'Não conseguimos confirmar seu pagamento',
   notConfirmedText:
     'Ele ainda pode ser concluído. Abra a tela de pagamento para ver o que aconteceu antes de pagar de novo.',
+  notSentTitle: 'Seu pagamento não foi enviado',
+  notSentText: 'Nenhum valor foi cobrado. Abra a tela de pagamento e tente de novo.',
   walletNotOfferedTitle: 'Este pagamento não pode ser feito com carteira digital',
   walletNotOfferedText:
     'Nenhum valor foi cobrado. Abra a tela de pagamento e escolha outra forma de pagamento.',

@@ -16,7 +16,9 @@ export const ptPt: Messages = {
   partOfText: 'Esta é a sua parte de um total de {whole}.',
   partlyPaidText: 'Pago: {paid} de {whole}. A sua parte é {amount}.',
   processingTitle: 'O seu pagamento está a ser processado',
-  processingText: 'Aguarde e não pague outra vez. Esta página atualiza-se automaticamente.',
+  processingText: 'Aguarde e não pague outra vez.',
+  updatesItself: 'Esta página atualiza-se automaticamente.',
+  checkAgain: 'Verificar novamente',
   paidTitle: 'Pago',
   paidText: 'Obrigado. {merchant} recebeu o seu pagamento.',
   yourPartPaidTitle: 'A sua parte está paga',
@@ -126,6 +128,8 @@ export const ptPt: Messages = {
   notConfirmedTitle: 'Não conseguimos confirmar o seu pagamento',
   notConfirmedText:
     'Ainda pode vir a ser concluído. Abra a página de pagamento para ver o que aconteceu antes de pagar outra vez.',
+  notSentTitle: 'O seu pagamento não foi enviado',
+  notSentText: 'Não foi cobrado qualquer valor. Abra a página de pagamento e tente de novo.',
   walletNotOfferedTitle: 'Este pagamento não pode ser feito com carteira móvel',
   walletNotOfferedText:
     'Não foi cobrado qualquer valor. Abra a página de pagamento e escolha outro método de pagamento.',

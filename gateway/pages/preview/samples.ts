@@ -164,6 +164,7 @@ export const messagePages = {
   'receipt not found': 'receiptNotFound',
   'page unavailable': 'unavailable',
   'payment not confirmed': 'notConfirmed',
+  'payment not sent': 'notSent',
   'wallet not offered': 'walletNotOffered',
   'open for too long': 'foreignForm',
   'too many requests': 'tooMany',

@@ -16,9 +16,10 @@ import { checkoutMessage, paidShareMessage } from './messages.ts'
 
 /**
  * The handlers of CheckoutService. All refuse an unknown link, of a receipt too, with PAYMENT_NOT_FOUND. `payWithWallet` refuses a channel
- * without wallets with INVALID_PARAMETER, `openCardFrame` a share that cannot be paid by card now with
- * PAYMENT_NOT_PAYABLE; both reject with SERVICE_UNAVAILABLE while the back end does not have the charge yet, and with
- * UNSUPPORTED_CHANNEL_METHOD when its connector has no such operation.
+ * without wallets with INVALID_PARAMETER, and with PAYMENT_NOT_PAYABLE when the attempt certainly did not reach the back end;
+ * `openCardFrame` refuses a share that cannot be paid by card now with PAYMENT_NOT_PAYABLE, and rejects with SERVICE_UNAVAILABLE
+ * while the back end does not have the charge yet. Both refuse with UNSUPPORTED_CHANNEL_METHOD when its connector has no such
+ * operation.
  * `cancelCheckout` refuses with PAYMENT_NOT_CANCELLABLE. The cash code of a pending share whose key was retired is
  * INTERNAL_ERROR.
  */

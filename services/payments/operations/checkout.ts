@@ -3,6 +3,7 @@ import { Failure, invalid } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
 import { channelMethods, type PaymentChannel, type RefusalReason } from '#core/payment/words.ts'
 import type { Queryable } from '#platform/db/db.ts'
+import { wasNotSent } from '#platform/rpc/client/not-sent.ts'
 import { type AttemptOutcome, beginAttempt } from '../domain/charge-report.ts'
 import { isReceiptToken, linkTokenHash, receiptIdOf } from '../domain/links.ts'
 import { isOpen, type Payer, type Payment } from '../domain/payment.ts'
@@ -74,7 +75,8 @@ export async function getReceipt(
 /**
  * Tries to pay with a wallet. A share that is not pending is shown as it is, so that of two submissions
  * one becomes an attempt. `refused` is true when this attempt was refused. UNSUPPORTED_CHANNEL_METHOD when the connector takes no
- * wallets: the share is pending again, and the attempt does not count.
+ * wallets, PAYMENT_NOT_PAYABLE when the back end cannot be reached or does not have the charge yet: no money moved, the share is
+ * pending again, and the attempt does not count.
  */
 export async function payWithWallet(
   { payments, connectors }: CheckoutContext,
@@ -117,10 +119,13 @@ async function tryWallet(
   const { attemptId, payerId, connector } = attempt
   let outcome: AttemptOutcome | undefined
   try {
-    const backend = connectors.of(connector)
-    const answer = await withAnnouncedCharge({ payments, connectors }, payerId, () =>
-      backend.payWithWallet(payerId, attemptId, pin),
-    )
+    const answer = await withAnnouncedCharge({ payments, connectors }, payerId, async () =>
+      connectors.of(connector).payWithWallet(payerId, attemptId, pin),
+    ).catch((error: unknown) => {
+      if (!wasNotSent(error)) throw error
+      log.warn({ err: error, payerId }, 'wallet attempt not sent')
+      return undefined
+    })
     outcome = answer?.outcome
     if (outcome === 'processing') await enquireAfter(db, attemptId, firstEnquiryMs)
     await reportCharge(payments, payerId, {
@@ -140,7 +145,7 @@ async function tryWallet(
     throw notOffered('a wallet')
   }
   if (outcome !== undefined) return outcome
-  throw new Failure('SERVICE_UNAVAILABLE', 'the charge is not ready yet')
+  throw new Failure('PAYMENT_NOT_PAYABLE', 'the back end does not have the attempt')
 }
 
 function notOffered(means: string, cause?: unknown): Failure {

@@ -2,6 +2,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { languageCodes } from '#core/text/language.ts'
+import { NotSent } from '#platform/rpc/client/not-sent.ts'
 import { languages } from '../../../gateway/pages/language.ts'
 import {
   errorUrl,
@@ -67,16 +68,21 @@ describe('cancelling', () => {
   })
 })
 
-describe('a wallet that gives no answer', () => {
+describe('a wallet that cannot be called, or gives no answer', () => {
+  /** Sends a PIN by the form of an open page; the call to pay fails before an attempt has begun. */
+  async function payAndFail(failure: Failure, query = '') {
+    const form = formOf(await show({}, query))
+    pages.seen.failure = failure
+    const answer = await submit(form, { pin: '123456' })
+    pages.seen.failure = undefined
+    return answer
+  }
+
   it.each(languageCodes)(
     'a wallet that gives no answer leaves open in %s whether the money moved, and leads to the page',
     async (language) => {
-      const form = formOf(await show({}, `?lang=${language}`))
-      const lost = Promise.reject(new Failure('SERVICE_UNAVAILABLE', 'no answer'))
-      lost.catch(() => undefined)
-      pages.seen.wallet = lost
-      const { status, headers, html } = await submit(form, { pin: '123456' })
-      pages.seen.wallet = undefined
+      const lost = new Failure('SERVICE_UNAVAILABLE', 'no answer')
+      const { status, headers, html } = await payAndFail(lost, `?lang=${language}`)
       expect([status, headers.get('retry-after')]).toEqual([503, '1'])
       const { notConfirmedTitle, notConfirmedText, unavailableTitle } = languages[language]
       const text = unescaped(html)
@@ -86,18 +92,39 @@ describe('a wallet that gives no answer', () => {
       expect(text).toContain(`href="/pay/${pages.link}?lang=${language}"`)
     },
   )
-})
 
-it('a wallet that the connector does not take is refused with a way to choose another means', async () => {
-  const form = formOf(await show({}))
-  const refused = Promise.reject(new Failure('UNSUPPORTED_CHANNEL_METHOD', 'no wallets'))
-  refused.catch(() => undefined)
-  pages.seen.wallet = refused
-  const { status, html } = await submit(form, { pin: '123456' })
-  pages.seen.wallet = undefined
-  expect(status).toBe(409)
-  expect(html).toContain(languages.en.walletNotOfferedText)
-  expect(html).toContain(`href="/pay/${pages.link}"`)
+  it('a wallet that gives no answer once the attempt has begun leads to the page, which says that it waits', async () => {
+    const form = formOf(await show({}, '?lang=fr'))
+    const lost = Promise.reject(new Failure('TIMEOUT', 'no answer in time'))
+    lost.catch(() => undefined)
+    pages.seen.wallet = lost
+    const { status, headers } = await submit(form, { pin: '123456' })
+    pages.seen.wallet = undefined
+    expect([status, headers.get('location')]).toEqual([303, `/pay/${pages.link}?lang=fr`])
+    expect((await open(pages.url)).html).toContain(languages.en.processingTitle)
+  })
+
+  it.each<[string, Failure]>([
+    ['payments', new Failure('SERVICE_UNAVAILABLE', 'no connection', { cause: new NotSent() })],
+    ['the back end', new Failure('PAYMENT_NOT_PAYABLE', 'the attempt is not there')],
+  ])(
+    'a call to pay that cannot have reached %s says that nothing was taken, and leads to the page',
+    async (_, failure) => {
+      const { status, headers, html } = await payAndFail(failure)
+      expect([status, headers.get('retry-after')]).toEqual([503, '1'])
+      expect(html).toContain(languages.en.notSentTitle)
+      expect(html).toContain(languages.en.notSentText)
+      expect(html).toContain(`href="/pay/${pages.link}"`)
+    },
+  )
+
+  it('a wallet that the connector does not take is refused with a way to choose another means', async () => {
+    const noWallets = new Failure('UNSUPPORTED_CHANNEL_METHOD', 'no wallets')
+    const { status, html } = await payAndFail(noWallets)
+    expect(status).toBe(409)
+    expect(html).toContain(languages.en.walletNotOfferedText)
+    expect(html).toContain(`href="/pay/${pages.link}"`)
+  })
 })
 
 describe('a card form', () => {

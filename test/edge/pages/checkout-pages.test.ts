@@ -159,11 +159,16 @@ describe('a state', () => {
     await live.close()
   })
 
-  it("the payer's page reloads without scripts only while a payment is in progress", async () => {
+  it("the payer's page of a payment in progress has a link to check again, for browsers without scripts alone", async () => {
     const { html } = await show({ payer: 'Processing' }, '?lang=fr')
-    const renewal = `<noscript><meta http-equiv="refresh" content="5;url=/pay/${pages.link}?lang=fr">`
-    expect(html).toContain(renewal)
-    expect((await show({})).html).not.toContain('http-equiv')
+    const withoutScripts = [...html.matchAll(/<noscript>(.*)<\/noscript>/g)].map(([, text]) => text)
+    expect(withoutScripts).toEqual([
+      expect.stringMatching(/^<style nonce="[^"]+">\.by-script \{ display: none \}<\/style>$/),
+      expect.stringContaining(`href="/pay/${pages.link}?lang=fr">${languages.fr.checkAgain}</a>`),
+    ])
+    expect(html).toContain(`<p class="by-script">${languages.fr.updatesItself}</p>`)
+    expect(html).not.toContain('http-equiv')
+    expect((await show({})).html).not.toContain('by-script">')
   })
 
   it("the payer's page at a point of sale shows the code as a picture and as text", async () => {

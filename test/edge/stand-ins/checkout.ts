@@ -21,6 +21,10 @@ export const cardOrigin = 'https://cards.example'
 export const withoutCards = 'no cards'
 /** Makes the card form wait for `seen.slowForm`. */
 export const slowCardForms = 'slow card forms'
+/** The description of a payment that cannot be read for now. */
+export const noAnswers = 'no answers'
+/** The key of the tokens in forms. */
+export const pageKey = Buffer.alloc(32, 1)
 
 /** A PIN that the wallet declines; every other one pays. */
 export const decliningPin = '000002'
@@ -43,8 +47,10 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
     themes: [] as unknown[],
     reads: 0,
     slowForm: Promise.resolve(),
-    /** What the wallet waits for before it answers; a rejection is a lost answer. */
+    /** What the wallet waits for before it answers; a rejection is an answer that is lost once the attempt has begun. */
     wallet: undefined as Promise<unknown> | undefined,
+    /** Why a call to pay fails before an attempt has begun. */
+    failure: undefined as Failure | undefined,
     /** Changes happen that no stream hears of. */
     isMute: false,
     isSubscribed: true,
@@ -61,6 +67,9 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
   const checkout = {
     async getCheckout({ linkToken }: { linkToken: string }) {
       seen.reads += 1
+      if (shownAt(linkToken).description === noAnswers) {
+        throw new Failure('SERVICE_UNAVAILABLE', 'no answer')
+      }
       return { checkout: sampleCheckout(shownAt(linkToken), linkToken) }
     },
     async getReceipt({ receiptToken }: { receiptToken: string }) {
@@ -74,6 +83,7 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
     async payWithWallet({ linkToken, pin }: { linkToken: string; pin: string }) {
       seen.pins.push(pin)
       const shown = shownAt(linkToken)
+      if (seen.failure !== undefined) throw seen.failure
       if (seen.wallet !== undefined) {
         change(linkToken, { ...shown, payer: 'Processing' })
         await seen.wallet
@@ -125,7 +135,7 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
     receipts,
     changes,
     brands: brandsOf(seen),
-    pageKeys: fixedKeys(Buffer.alloc(32, 1)),
+    pageKeys: fixedKeys(pageKey),
   } as unknown as PageServices
   const edge = await startEdge(settings, { pages })
   return {

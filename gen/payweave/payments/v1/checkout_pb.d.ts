@@ -670,6 +670,8 @@ export declare const CheckoutService: GenService<{
    * Tries to pay with a wallet. A share that is not pending is returned unchanged. INVALID_ARGUMENT (INVALID_PARAMETER)
    * for a malformed PIN or a channel without wallets. INVALID_ARGUMENT (UNSUPPORTED_CHANNEL_METHOD) when the connector of the
    * share takes no wallets: nothing was charged, the share is pending again, and the payer may choose another method.
+   * FAILED_PRECONDITION (PAYMENT_NOT_PAYABLE) when the attempt certainly did not reach the back end: nothing was charged, the share
+   * is pending again, and the payer may try again.
    *
    * @generated from rpc payweave.payments.v1.CheckoutService.PayWithWallet
    */
