@@ -15,9 +15,11 @@ export declare function notePrinting(): void
 export declare function showsPdf(): boolean
 export declare function uncheck(form: unknown): void
 export declare function layoutShift(): Promise<number>
+export declare function scriptState(): { isNamed: boolean; hasRun: boolean }
+export declare function shownParts(): string[]
 export declare function heightOf(element: unknown): number
 export declare function hasRules(): boolean
-export declare function violations(tags: string[]): Promise<string[]>
+export declare function violations(runOnly: { type: string; values: string[] }): Promise<string[]>
 export declare function hearPhase(phase: string): Promise<void>
 export declare function hide(): void
 export type SendingNote = { sending: string; live: string; changed: string }

@@ -122,6 +122,27 @@ export function layoutShift() {
   })
 }
 
+/** Whether the page names its script, and whether that has run: it leaves its constants. */
+export function scriptState() {
+  const isNamed = document.scripts.length > 0
+  return { isNamed, hasRun: typeof openedMs === 'number' }
+}
+
+/**
+ * What the page shows from top to bottom: each element that is visible, where it begins, how high it is, and its own words but for
+ * moments, which a script writes in the reader's zone.
+ */
+export function shownParts() {
+  return [...document.body.querySelectorAll('*')]
+    .filter((element) => element.checkVisibility())
+    .map((element) => {
+      const texts = [...element.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE)
+      const words = element.matches('time') ? '' : texts.map(({ data }) => data.trim()).join(' ')
+      const { top, height } = element.getBoundingClientRect()
+      return [element.localName, element.className, top + scrollY, height, words].join(' ')
+    })
+}
+
 /** Height of an element, in pixels. */
 export function heightOf(element) {
   return element.getBoundingClientRect().height
@@ -132,10 +153,10 @@ export function hasRules() {
   return window.axe !== undefined
 }
 
-/** What of the page breaks rules with one of these tags: the rule, and the elements that break it. */
-export async function violations(tags) {
+/** What of the page breaks these rules, or rules with one of these tags: the rule, and the elements that break it. */
+export async function violations(runOnly) {
   const found = await window.axe.run(document, {
-    runOnly: tags,
+    runOnly,
     iframes: false,
     resultTypes: ['violations'],
   })

@@ -1,4 +1,4 @@
-// Payers' pages and the API's documents in a real browser: every state, for every eye and hand, with JavaScript and without.
+// Payers' pages and the API's documents in a real browser: what payers do with them, by keyboard, on paper, without JavaScript.
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
@@ -6,27 +6,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contractVersions } from '#core/text/contract-version.ts'
 import { directionOf, languageCodes } from '#core/text/language.ts'
 import { printReceipt } from '#platform/pdf/print.ts'
-import { type Brand, noBrand } from '../../gateway/pages/brand/brands.ts'
-import { palettesOf } from '../../gateway/pages/brand/palette.ts'
 import { languages } from '../../gateway/pages/language.ts'
-import {
-  errorUrl,
-  receiptStates,
-  type Shown,
-  states,
-  successUrl,
-} from '../../gateway/pages/preview/samples.ts'
+import { errorUrl, successUrl } from '../../gateway/pages/preview/samples.ts'
 import { receiptOfBill } from '../../services/billing/domain/receipt.ts'
-import { cardOrigin, decliningPin, receiptLink, startPages } from '../edge/stand-ins/checkout.ts'
+import { decliningPin, receiptLink, startPages } from '../edge/stand-ins/checkout.ts'
 import { eventually } from '../support/eventually.ts'
-import { samplePng } from '../support/files/png.ts'
 import { passedOver } from '../support/system-program.ts'
 import { findChromium, launchChromium } from './chromium.ts'
-import { layoutShift, letterSizePx, notePrinting, showsPdf, uncheck } from './in-page.js'
-import { serveCardForm, shopPage } from './stand-in-pages.ts'
+import { letterSizePx, notePrinting, showsPdf, uncheck } from './in-page.js'
+import { shopPage } from './stand-in-pages.ts'
 import {
   expectAccessible,
-  expectFits,
   expectNoSidewaysScroll,
   follow,
   phone,
@@ -37,17 +27,11 @@ import {
 } from './visit.ts'
 
 const chromium = await findChromium()
-const maxBytes = 25 * 1024
-/** Less than a reader notices. */
-const maxShift = 0.02
-const widthsPx = [360, 768, 1440]
-const themes = ['light', 'dark'] as const
 /** A4, in the pixels of style sheets. */
 const paper = { width: 794, height: 1123 }
 const wide = { width: 1280, height: 800 }
 const { en } = languages
 const paid = { payer: 'paid', payment: 'paid' } as const
-const rotated = (list: number[], by: number) => [...list.slice(by), ...list.slice(0, by)]
 const receipt = {
   receiptId: '123456789012',
   transactionId: '0198c000-0000-7000-8000-0000000000aa',
@@ -69,7 +53,6 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     pages = await startPages({}, Buffer.from(await printReceipt(receiptOfBill(receipt, true))))
     browser = await launchChromium(chromium)
     tab = await visit(browser)
-    await serveCardForm(tab.page, pages.origin)
     await tab.page.route('https://shop.example/**', shopPage)
   })
   afterAll(async () => {
@@ -83,87 +66,6 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     await tab.page.goto(url)
     return tab.page
   }
-
-  /** What the merchant looks like from now on. */
-  function showBrand(colour: string): void {
-    const brand: Brand = {
-      palettes: palettesOf(colour),
-      logoVersion: 'v1',
-      supportEmail: 'help@shop.example',
-      supportPhone: '+12025550190',
-      websiteUrl: 'https://shop.example/',
-    }
-    Object.assign(pages.seen, { brand, logo: samplePng() })
-  }
-
-  /** Every width in both themes, half of them in a language from right to left. */
-  async function expectSound(url: string, query = ''): Promise<void> {
-    for (const [at, lang] of ['en', 'ar'].entries()) {
-      const [first = 0] = rotated(widthsPx, at)
-      await tab.page.setViewportSize({ width: first, height: phone.height })
-      const page = await open(`${url}${query === '' ? '?' : `${query}&`}lang=${lang}`)
-      expect(await tab.weightBytes()).toBeLessThan(maxBytes)
-      expect(await page.evaluate(layoutShift), lang).toBeLessThan(maxShift)
-      for (const [widthAt, width] of widthsPx.entries()) {
-        await page.emulateMedia({ colorScheme: themes[(widthAt + at) % 2] ?? 'light' })
-        await expectFits(page, width)
-        await expectAccessible(page)
-      }
-      expect(tab.complaints()).toEqual([])
-    }
-    await tab.page.emulateMedia({ colorScheme: 'light' })
-    expect(await tab.page.title()).toContain(await tab.page.locator('h1').innerText())
-    expect(await tab.page.locator('.total').innerText()).toContain('102.90 TTD')
-  }
-
-  it.each(states)(
-    'a page in state %s is small, stable and accessible at every width, in both themes',
-    async (name, shown, query = '') => {
-      await expectSound(pages.page(shown).url, query)
-      const isFramed = name === 'open by card'
-      expect(tab.origins()).toEqual(isFramed ? [pages.origin, cardOrigin] : [pages.origin])
-    },
-  )
-
-  it.each(receiptStates)(
-    'a page with a %s is small, stable and accessible at every width, in both themes',
-    async (_, shown) => {
-      await expectSound(pages.page(shown).receiptUrl)
-      expect(tab.origins()).toEqual([pages.origin])
-    },
-  )
-
-  it.each<[string, Shown, string]>([
-    ['open', {}, '#ffd400'],
-    ['open by card', { method: 'card' }, '#101820'],
-    ['paid', paid, '#ffd400'],
-    ['cancelled', { payer: 'Cancelled', payment: 'Cancelled' }, '#ff6f61'],
-  ])(
-    'a page in state %s has the colours and logo of its merchant, and can be read',
-    async (_, shown, colour) => {
-      showBrand(colour)
-      await expectSound(pages.page(shown).url)
-      const logo = await tab.page.locator('.merchant img').boundingBox()
-      expect(logo?.width).toBe(40)
-      Object.assign(pages.seen, { brand: noBrand, logo: undefined })
-    },
-  )
-
-  it('a receipt has the colours, logo and contacts of its merchant, and can be read', async () => {
-    showBrand('#ffd400')
-    await expectSound(pages.page(paid).receiptUrl)
-    for (const [text, href] of [
-      ['help@shop.example', 'mailto:help@shop.example'],
-      ['shop.example', 'https://shop.example/'],
-    ] as const) {
-      const link = tab.page.getByRole('link', { name: text, exact: true })
-      expect(await link.getAttribute('href')).toBe(href)
-      await tab.page.emulateMedia({ media: 'print' })
-      expect(await link.isVisible()).toBe(true)
-      await tab.page.emulateMedia({ media: 'screen' })
-    }
-    Object.assign(pages.seen, { brand: noBrand, logo: undefined })
-  })
 
   it('in a browser, a payer opens the receipt, prints it and has it as PDF', async () => {
     const page = await open(`${pages.page(paid).url}?lang=fr`)
@@ -186,21 +88,6 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
         .subarray(0, 8)
         .toString(),
     ).toBe('%PDF-1.7')
-  })
-
-  it('without JavaScript every state fits every width, and says the same', async () => {
-    const { page, complaints, close } = await visit(browser, { javaScriptEnabled: false })
-    await serveCardForm(page, pages.origin)
-    for (const [, shown, query = ''] of states) {
-      const { url } = pages.page(shown)
-      await page.goto(`${url}${query}`)
-      for (const width of widthsPx) await expectFits(page, width)
-      const heading = await page.locator('h1').innerText()
-      await open(`${url}${query}`)
-      expect(heading).toBe(await tab.page.locator('h1').innerText())
-    }
-    expect(complaints()).toEqual([])
-    await close()
   })
 
   it.each(languageCodes)(
@@ -277,6 +164,20 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     expect(page.url()).toBe(successUrl)
     expect(complaints()).toEqual([])
     await close()
+  })
+
+  it('in a browser without JavaScript the page of a payment in process is looked at again by a button', async () => {
+    const { page, close } = await visit(browser, { javaScriptEnabled: false })
+    const payment = pages.page({ payer: 'Processing', description: 'in process' })
+    await page.goto(payment.url)
+    expect(await page.locator('#state').innerText()).toBe(en.processingText)
+    payment.show({ ...paid, description: 'in process' })
+    await follow(page, () => page.getByRole('link', { name: en.checkAgain }).click())
+    expect(await page.locator('h1').innerText()).toBe(en.paidTitle)
+    await close()
+    await open(pages.page({ payer: 'Processing' }).url)
+    expect(await tab.page.locator('#state').innerText()).toContain(en.updatesItself)
+    expect(await tab.page.getByRole('link', { name: en.checkAgain }).count()).toBe(0)
   })
 
   it('in a browser, the return URL is the stored one, and query parameters cannot change it', async () => {
