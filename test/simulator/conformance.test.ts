@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runCommandLine } from '../../clients/cli/main.ts'
+import { demandCoherent } from '../../tools/conformance/backend/check.ts'
 import { backendChecks } from '../../tools/conformance/backend/checks.ts'
 import { defaults } from '../../tools/conformance/backend/command.ts'
 import { readOutcomeMap } from '../../tools/conformance/backend/outcome-map.ts'
 import { runBackendChecks } from '../../tools/conformance/backend/run.ts'
+import { Unmet } from '../../tools/conformance/check.ts'
 import { blocksOf } from '../docs/pages.ts'
 import { serveHttp, type TestHttpServer } from '../support/http-server.ts'
 import { defectsOf, inRounds } from './conformance-defects.ts'
@@ -68,6 +70,20 @@ it('there are more than forty checks, each with a name of its own and a rule in 
     expect(name).toMatch(/^[a-z]+(\/[a-z0-9-]+)+$/)
     expect(rule, name).toMatch(/^[A-Z].{15,}\.$/s)
   }
+})
+
+it('a refund comes back only after it was completed, and has no second outcome otherwise', () => {
+  const reports = (...outcomes: string[]) =>
+    outcomes.map((outcome) => ({
+      rpc: 'ReportRefund',
+      id: 'a refund',
+      attemptId: '',
+      outcome,
+      accepted: true,
+    }))
+  demandCoherent(reports('COMPLETED', 'COMPLETED', 'RETURNED'))
+  for (const wrong of ['RETURNED', 'RETURNED COMPLETED', 'FAILED RETURNED', 'COMPLETED FAILED'])
+    expect(() => demandCoherent(reports(...wrong.split(' '))), wrong).toThrow(Unmet)
 })
 
 it('the page starts the simulator where the command looks for it and takes its reports', () => {
