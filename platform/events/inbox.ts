@@ -60,7 +60,10 @@ export interface EventConsumer {
   close(): Promise<void>
 }
 
-/** Starts consuming events. It needs neither the broker nor the database to be up: errors are logged and tried again. */
+/**
+ * Starts consuming events. It needs neither the broker nor the database to be up: errors are logged and tried again. Only `process`
+ * rejects, as EventConsumer says.
+ */
 export function startConsumer(options: ConsumerOptions): EventConsumer {
   const { db, log } = options
   const metrics = inboxMetrics({ metrics: options.metrics, db, log })
