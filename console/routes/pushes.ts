@@ -160,6 +160,8 @@ function replayMany(action: string): Section {
         fields: [
           endedStates,
           chosen('Kind', 'kind', DeliveryKind),
+          { label: 'Receiver, such as https://shop.example.com', name: 'origin', maxlength: 2_048 },
+          { label: 'Payment or account id', name: 'subject', maxlength: 64 },
           { label: 'From (UTC)', name: 'from', type: 'datetime-local' },
           { label: 'Until (UTC)', name: 'to', type: 'datetime-local' },
           { label: 'Pushes a second, 1 to 1000', name: 'rate', type: 'number', value: '50' },

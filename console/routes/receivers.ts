@@ -15,11 +15,14 @@ import { rateOf } from './replays.ts'
 type Options = { worker: Worker; clients: Clients }
 
 const csvPageSize = 200
-/** Each row of the list over all projects has a form. */
-const allPageSize = 25
+/** Each row has a form. */
+const shownPageSize = 25
 
 const breakerNote =
   'Pushes of one kind to one origin share a limit and a circuit breaker. An open breaker sends nothing until its time; then one push tries whether the receiver has recovered.'
+
+const replayNote =
+  'A replay sends the pushes of a lane that were given up once more; its page pauses it.'
 
 /** Registers `/projects/<id>/receivers`, `/receivers` and the replay of a lane, and their files. */
 export function registerReceivers(app: FastifyInstance, { worker, clients }: Options): void {
@@ -73,24 +76,31 @@ function lineOf(one: Endpoint): Cell[] {
   ]
 }
 
-async function sendList({ request, reply, project, query }: ProjectWork, { endpoints }: Clients) {
+async function sendList(
+  { request, reply, project, query, may }: ProjectWork,
+  { endpoints }: Clients,
+) {
+  const mayReplay = may('payweave.delivery.v1.ReplayService/CreateReplayJob')
   const pageToken = query.get('page') ?? ''
   const { projectId } = project
   const base = `/projects/${projectId}/receivers`
-  const listed = await endpoints.listEndpoints({ projectId, pageToken })
+  const listed = await endpoints.listEndpoints({ projectId, pageToken, pageSize: shownPageSize })
   return sendSections(reply, {
     title: `Receivers of ${project.name}`,
     sections: [
       {
-        note: breakerNote,
+        note: `${breakerNote} ${replayNote}`,
         facts: [['File', { text: 'CSV', href: `${base}.csv` }]],
         table: {
-          head: ['Receiver', 'Kind', ...columns],
+          head: ['Receiver', 'Kind', ...columns, 'Replay'],
           empty: 'Nothing was pushed yet.',
           rows: listed.endpoints.map((one) => [
             text(one.origin),
             text(wordOf(DeliveryKind, one.kind)),
             ...lineOf(one),
+            mayReplay
+              ? { forms: [replayForm(one, `/projects/${projectId}/pushes/replays`)] }
+              : text('developers replay'),
           ]),
         },
         ...nextPageUrl(request.url, listed.nextPageToken),
@@ -106,7 +116,7 @@ function filterOf({ query }: Work) {
 
 async function sendAll(work: Work, clients: Clients) {
   const { request, reply, query, may } = work
-  const wanted = { ...filterOf(work), pageToken: query.get('page') ?? '', pageSize: allPageSize }
+  const wanted = { ...filterOf(work), pageToken: query.get('page') ?? '', pageSize: shownPageSize }
   const [listed, nameOf] = await Promise.all([
     clients.endpoints.listAllEndpoints(wanted),
     projectNames(work, clients),
@@ -116,7 +126,7 @@ async function sendAll(work: Work, clients: Clients) {
     title: 'Receivers of all projects',
     sections: [
       {
-        note: `${breakerNote} A replay sends what a project’s receivers of that kind did not take once more; its page pauses it.`,
+        note: `${breakerNote} ${replayNote}`,
         filters: {
           fields: [chosen('Breaker', 'breaker', BreakerState, query)],
           links: [{ label: 'CSV', href: withFilters('/receivers.csv', request.url) }],
@@ -129,7 +139,9 @@ async function sendAll(work: Work, clients: Clients) {
             text(wordOf(DeliveryKind, one.kind)),
             { text: nameOf(one.projectId), href: `/projects/${one.projectId}/receivers` },
             ...lineOf(one),
-            mayReplay ? { forms: [replayForm(one)] } : text('support replays'),
+            mayReplay
+              ? { forms: [replayForm(one, '/receivers/replays')] }
+              : text('support replays'),
           ]),
         },
         ...nextPageUrl(request.url, listed.nextPageToken),
@@ -139,12 +151,13 @@ async function sendAll(work: Work, clients: Clients) {
   })
 }
 
-function replayForm({ projectId, kind }: Endpoint): Form {
+function replayForm({ projectId, kind, origin }: Endpoint, action: string): Form {
   return {
-    action: '/receivers/replays',
+    action,
     button: 'Replay',
     hidden: {
       project_id: projectId,
+      origin,
       kind: kind === DeliveryKind.UNSPECIFIED ? '' : wordOf(DeliveryKind, kind),
       request_id: randomId(),
     },
@@ -158,7 +171,10 @@ async function replayLane({ reply, form, within }: Work, { replays }: Clients) {
   const wanted = {
     projectId,
     idempotencyKey: formId(form, 'request_id'),
-    filter: { kind: valueOf(DeliveryKind, form.get('kind')) ?? DeliveryKind.UNSPECIFIED },
+    filter: {
+      kind: valueOf(DeliveryKind, form.get('kind')) ?? DeliveryKind.UNSPECIFIED,
+      origin: form.get('origin') ?? '',
+    },
     ratePerS: rateOf(form.get('rate')),
   }
   const { job } = await within(projectId, () => replays.createReplayJob(wanted))

@@ -51,7 +51,7 @@ async function sendList({ request, reply, project, query }: ProjectWork, replays
       ['File', { text: 'CSV', href: `${base}/replays.csv` }],
     ],
     table: {
-      head: ['Began', 'State', 'Sent again', 'A second', 'Kind', 'Pushes', 'Ended'],
+      head: ['Began', 'State', 'Sent again', 'A second', 'Kind', 'Pushes', 'Receiver', 'Ended'],
       empty: 'No push was replayed with others yet. The page of the pushes begins a replay.',
       rows: listed.jobs.map((job) => [
         { at: job.createTime, href: `${base}/replays/${job.jobId}` },
@@ -60,6 +60,7 @@ async function sendList({ request, reply, project, query }: ProjectWork, replays
         count(job.ratePerS),
         text(kindOf(job)),
         text(stateOf(job)),
+        text(ofOne(job)),
         { at: job.endTime },
       ]),
     },
@@ -69,7 +70,18 @@ async function sendList({ request, reply, project, query }: ProjectWork, replays
   return sendSections(reply, { title: `Replays of ${name}`, sections: [list] })
 }
 
-const csvHead = ['job_id', 'began', 'state', 'replayed', 'rate_per_s', 'kind', 'pushes', 'ended']
+const csvHead = [
+  'job_id',
+  'began',
+  'state',
+  'replayed',
+  'rate_per_s',
+  'kind',
+  'pushes',
+  'receiver',
+  'about',
+  'ended',
+]
 
 function csvCells(job: ReplayJob): string[] {
   return [
@@ -80,8 +92,15 @@ function csvCells(job: ReplayJob): string[] {
     String(job.ratePerS),
     kindOf(job),
     stateOf(job),
+    job.filter?.origin ?? '',
+    job.filter?.subjectId ?? '',
     timeOf(job.endTime)?.iso ?? '',
   ]
+}
+
+/** The receiver or the subject that a replay is of. */
+function ofOne({ filter }: ReplayJob): string {
+  return [filter?.origin, filter?.subjectId].filter(Boolean).join(', ') || 'any'
 }
 
 /** The kind of the pushes that a replay takes. */

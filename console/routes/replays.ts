@@ -35,7 +35,14 @@ export function registerReplays(
       const { job } = await replays.createReplayJob({
         projectId,
         idempotencyKey: formId(form, 'request_id'),
-        filter: { kind, state, ...(fromTime && { fromTime }), ...(toTime && { toTime }) },
+        filter: {
+          kind,
+          state,
+          origin: form.get('origin')?.trim() ?? '',
+          subjectId: form.get('subject')?.trim() ?? '',
+          ...(fromTime && { fromTime }),
+          ...(toTime && { toTime }),
+        },
         ratePerS: rateOf(form.get('rate')),
       })
       return reply.redirect(`/projects/${projectId}/pushes/replays/${job?.jobId ?? ''}`, 303)
@@ -100,6 +107,8 @@ function aboutOf(job: ReplayJob, forms: Form[]): Section {
     facts: [
       ['Kind', text(kindOf(job))],
       ['Pushes', text(stateOf(job))],
+      ['Receiver', text(job.filter?.origin || 'any')],
+      ['About', text(job.filter?.subjectId || 'any payment or account')],
       ['From', { at: job.filter?.fromTime }],
       ['Until', { at: job.filter?.toTime }],
       ['Began', { at: job.createTime }],

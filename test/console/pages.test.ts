@@ -301,6 +301,20 @@ it('the requests of all projects are a list that leads to each, and a CSV file t
   expect((await browser.get('/api-log.csv?outcome=failed')).text.trimEnd()).toBe(head)
 })
 
+it('a replay of a lane is of its receiver and kind alone', async () => {
+  const { projectId, delivery } = harness.peers.projects.demo
+  const request_id = delivery.deliveryId
+  const lane = { kind: 'notify', origin: 'https://shop.example', request_id }
+  for (const [path, fields] of [
+    [`/projects/${projectId}/pushes/replays`, lane],
+    ['/receivers/replays', { ...lane, project_id: projectId }],
+  ] as const) {
+    Object.assign(harness.peers.changed, { replayed: {} })
+    expect((await browser.post(path, fields)).status).toBe(303)
+    expect(harness.peers.changed.replayed).toMatchObject({ kind: 1, origin: lane.origin })
+  }
+})
+
 it('the receipt of a bill payment is a download for all but viewers', async () => {
   const { demo, other } = harness.peers.projects
   const path = `/projects/${demo.projectId}/bills/${demo.bill.transactionId}`

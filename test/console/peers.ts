@@ -64,6 +64,7 @@ export function newPeers(texts: Texts = evilTexts) {
     accountAccess: false,
     allowedIps: new Array<string>(),
     branding: {},
+    replayed: {},
   }
 
   /** Projects beyond the two, which know nothing. */
@@ -214,7 +215,10 @@ export function newPeers(texts: Texts = evilTexts) {
     return { job: of(about.projectId).job }
   }
   const replays: Partial<ServiceImpl<typeof ReplayService>> = {
-    createReplayJob: jobAfter('CreateReplayJob'),
+    createReplayJob(wanted) {
+      Object.assign(changed, { replayed: wanted.filter })
+      return jobAfter('CreateReplayJob')(wanted)
+    },
     getReplayJob({ projectId, jobId }) {
       seen('GetReplayJob')
       const { job } = of(projectId)

@@ -283,6 +283,11 @@ describe('the RPCs', () => {
       { idempotencyKey: 'k', filter: { state: 'DELIVERY_STATE_PENDING' } },
       'invalid_argument',
     ],
+    [
+      'an origin with a path',
+      { idempotencyKey: 'k', filter: { origin: 'https://shop.example/hook' } },
+      'invalid_argument',
+    ],
     ['a rate beyond the most', { idempotencyKey: 'k', ratePerS: 1_001 }, 'invalid_argument'],
     [
       'times the wrong way round',

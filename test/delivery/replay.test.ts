@@ -65,6 +65,8 @@ function job(changes: Partial<NewReplayJob> = {}) {
     projectId: harness.projectId,
     idempotencyKey: randomUUID(),
     kind: undefined,
+    origin: undefined,
+    subjectId: undefined,
     states: ['exhausted', 'blocked'],
     fromAt: undefined,
     toAt: undefined,
@@ -204,6 +206,45 @@ describe('a replay of many', () => {
     await runThrough((await job({ fromAt, toAt, kind: 'callback' })).jobId)
     expect(await harness.count('round = 2')).toBe(1)
     expect(await harness.state(callback)).toBe('pending')
+  })
+
+  it('a bulk replay of a receiver or of a payment takes no others, runs on after a pause, and is not for the version before', async () => {
+    const other = 'https://other.example/'
+    await givenUp(3)
+    await givenUp(2, other)
+    const lane = await job({ origin: 'https://other.example' })
+    const stored = () =>
+      harness.asOwner<{ state: string }>(
+        `select state from delivery.replay_job where job_id = '${lane.jobId}'`,
+      )
+    expect(lane).toMatchObject({ state: 'running', origin: 'https://other.example' })
+    expect(await stored()).toEqual([{ state: 'narrowed' }])
+    await pauseReplayJob(harness.db, harness.projectId, lane.jobId)
+    expect(await jobNow(lane.jobId)).toMatchObject({ state: 'paused' })
+    expect(await stepReplay(harness.db, limits)).toBeUndefined()
+    await resumeReplayJob(harness.db, harness.projectId, lane.jobId)
+    expect(await stored()).toEqual([{ state: 'narrowed' }])
+    await runThrough(lane.jobId)
+    expect(await jobNow(lane.jobId)).toMatchObject({ state: 'done', replayed: 2n })
+    expect(await harness.count('round = 2')).toBe(2)
+    expect(await harness.count(`round = 2 and url = '${other}'`)).toBe(2)
+
+    await givenUp(2)
+    const [row] = await harness.asOwner<{ subjectId: string }>(
+      `select subject_id as "subjectId" from delivery.delivery where state = 'exhausted' limit 1`,
+    )
+    const subjectId = row?.subjectId ?? ''
+    const of = await harness.count(`state = 'exhausted' and subject_id = '${subjectId}'`)
+    const subject = await job({ subjectId })
+    await runThrough(subject.jobId)
+    expect(await jobNow(subject.jobId)).toMatchObject({
+      state: 'done',
+      replayed: BigInt(of),
+      subjectId,
+    })
+    const cancelled = await job({ subjectId })
+    await cancelReplayJob(harness.db, harness.projectId, cancelled.jobId)
+    expect(await jobNow(cancelled.jobId)).toMatchObject({ state: 'cancelled' })
   })
 
   it('a bulk replay requested twice is one, and another request under its key is refused', async () => {

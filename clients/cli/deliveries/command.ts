@@ -73,7 +73,8 @@ export const deliveryCommands: Command[] = [
       ...ownFilterOptions,
       from: 'created at this time or later, ISO 8601',
       to: 'created before this time, ISO 8601',
-      subject: 'with merchant keys: id of the payment request',
+      receiver: 'with a bearer: origin of the receivers, such as https://shop.example.com',
+      subject: 'id of the payment request or account',
       rate: 'deliveries per second (50)',
       key: 'idempotency key: a repeat with the same key returns the same replay',
     },
@@ -175,7 +176,7 @@ async function show(context: CommandContext, connection: Connection, projectId: 
 
 async function replayOne(context: CommandContext, connection: Connection, projectId: string) {
   const deliveryId = oneId(context)
-  for (const option of ['kind', 'state', 'from', 'to', 'rate', 'subject']) {
+  for (const option of ['kind', 'state', 'from', 'to', 'rate', 'receiver', 'subject']) {
     if (context.options[option] !== undefined) {
       throw new UsageError(`--${option} selects many deliveries and cannot be combined with <id>`)
     }
@@ -190,9 +191,6 @@ async function replayOne(context: CommandContext, connection: Connection, projec
 }
 
 async function replayMany(context: CommandContext, connection: Connection, projectId: string) {
-  if (context.options['subject'] !== undefined) {
-    throw new UsageError('--subject needs the keys of a merchant')
-  }
   const { options, json, print, stopping } = context
   const replays = connection.client(ReplayService)
   const created = await replays.createReplayJob({
@@ -201,6 +199,8 @@ async function replayMany(context: CommandContext, connection: Connection, proje
     filter: {
       kind: valueOf(DeliveryKind, options['kind'], 'kind'),
       state: valueOf(DeliveryState, options['state'], 'state'),
+      origin: options['receiver'] ?? '',
+      subjectId: options['subject'] ?? '',
       ...timeOption('fromTime', 'from', options),
       ...timeOption('toTime', 'to', options),
     },

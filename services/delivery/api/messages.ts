@@ -126,6 +126,8 @@ export function wireReplayJob(job: ReplayJob) {
       state: others.length > 0 ? WireState.UNSPECIFIED : wireStates[state],
       fromTime: timestampFromDate(job.fromAt),
       toTime: timestampFromDate(job.toAt),
+      origin: job.origin ?? '',
+      subjectId: job.subjectId ?? '',
     },
     ratePerS: job.ratePerS,
     state: wireReplayStates[job.state],

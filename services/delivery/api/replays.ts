@@ -67,12 +67,15 @@ export function replayService({
         ...readFilter(request.filter),
         ratePerS: request.ratePerS || usualRatePerS,
       }
-      const { fromAt, toAt } = parameters
+      const { fromAt, toAt, origin, subjectId, ...others } = parameters
       const requested = {
-        ...parameters,
+        ...others,
         kind: parameters.kind ?? null,
         fromAt: fromAt?.getTime() ?? null,
         toAt: toAt?.getTime() ?? null,
+        // A key from before these filters keeps its fingerprint.
+        ...(origin !== undefined && { origin }),
+        ...(subjectId !== undefined && { subjectId }),
       }
       const job = await createReplayJob(db, {
         projectId,
@@ -121,7 +124,17 @@ function readFilter(filter: ReplayFilter | undefined) {
     throw invalid('filter.to_time', 'must be later than from_time')
   }
   const kind = wordOf(wireKinds, filter?.kind ?? 0, 'filter.kind')
-  return { kind, states: state === undefined ? givenUp : [state], fromAt, toAt }
+  const origin = filter?.origin || undefined
+  if (origin !== undefined && !isOrigin(origin)) {
+    throw invalid('filter.origin', 'must be scheme, host and port alone')
+  }
+  const subjectId = filter?.subjectId || undefined
+  const states = state === undefined ? givenUp : [state]
+  return { kind, states, fromAt, toAt, origin, subjectId }
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text
 }
 
 /**
@@ -174,7 +187,6 @@ function laneOfAllIn(token: string): LanePlaceOfAll | undefined {
 function laneOf(place: string): LanePlace {
   const [, origin = '', word = ''] = /^(\S+) (\w*)$/.exec(place) ?? []
   const kind = deliveryKinds.find((known) => known === word) ?? null
-  const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin
-  if (!isOrigin || (kind ?? '') !== word) throw badPageToken()
+  if (!isOrigin(origin) || (kind ?? '') !== word) throw badPageToken()
   return { origin, kind }
 }

@@ -13,6 +13,10 @@ export interface ReplayJob {
   jobId: string
   projectId: string
   kind: DeliveryKind | null
+  /** Of the receivers; null: any. */
+  origin: string | null
+  /** Payment request or account; null: any. */
+  subjectId: string | null
   states: DeliveryState[]
   fromAt: Date
   /** Before this one; never after the job's creation, or what fails again would be replayed again. */
@@ -31,6 +35,8 @@ export interface NewReplayJob {
   projectId: string
   idempotencyKey: string
   kind: DeliveryKind | undefined
+  origin: string | undefined
+  subjectId: string | undefined
   states: DeliveryState[]
   fromAt: Date | undefined
   toAt: Date | undefined
@@ -39,18 +45,24 @@ export interface NewReplayJob {
   fingerprint: Buffer
 }
 
-const shown = `job_id as "jobId", project_id as "projectId", kind, states, from_at as "fromAt",
-  to_at as "toAt", rate_per_s as "ratePerS", state, replayed, cursor_at as "cursorAt",
+/** One with an origin or a subject has a state of its own: the version before must not step it. */
+const runs = `case when coalesce(origin, subject_id) is null then 'running' else 'narrowed' end`
+
+const shown = `job_id as "jobId", project_id as "projectId", kind, origin, subject_id as "subjectId", states,
+  from_at as "fromAt", to_at as "toAt", rate_per_s as "ratePerS",
+  case state when 'narrowed' then 'running' else state end as state, replayed, cursor_at as "cursorAt",
   cursor_id as "cursorId", created_at as "createdAt", ended_at as "endedAt"`
 
 const insertStatement = sql(
   'replay_job_insert',
   `insert into replay_job (
      job_id, project_id, idempotency_key, kind, states, from_at, to_at, rate_per_s, fingerprint,
-     next_step_at, created_at
+     origin, subject_id, state, next_step_at, created_at
    )
-   select $1, $2, $3, $4, $5::text[], $6, least($7, now), $8, $9, now, now
-   from (select date_trunc('milliseconds', clock_now()) as now) as clock
+   select $1, $2, $3, $4, $5::text[], $6, least($7, now), $8, $9, origin, subject_id, ${runs}, now, now
+   from (
+     select date_trunc('milliseconds', clock_now()) as now, $10::text as origin, $11::text as subject_id
+   ) as clock
    on conflict (project_id, idempotency_key) do nothing`,
 )
 
@@ -76,6 +88,8 @@ export function createReplayJob(db: Database, job: NewReplayJob): Promise<Replay
       job.toAt ?? null,
       job.ratePerS,
       job.fingerprint,
+      job.origin ?? null,
+      job.subjectId ?? null,
     ])
     const values = [projectId, idempotencyKey]
     const made = await tx.row<ReplayJob & { fingerprint: Buffer }>(byKeyStatement, values)
@@ -102,7 +116,7 @@ export function findReplayJob(
 const cancelStatement = sql(
   'replay_job_cancel',
   `update replay_job set state = 'cancelled', ended_at = clock_now()
-   where project_id = $1 and job_id = $2 and state in ('running', 'paused')`,
+   where project_id = $1 and job_id = $2 and state in ('running', 'narrowed', 'paused')`,
 )
 
 /** Stops a job after the step that is under way; locks it. One that has ended stays as it is. */
@@ -116,7 +130,8 @@ export async function cancelReplayJob(
 
 const pauseStatement = sql(
   'replay_job_pause',
-  `update replay_job set state = 'paused' where project_id = $1 and job_id = $2 and state = 'running'`,
+  `update replay_job set state = 'paused'
+   where project_id = $1 and job_id = $2 and state in ('running', 'narrowed')`,
 )
 
 /** Keeps a running job from further steps; locks it. Another one stays as it is. */
@@ -130,7 +145,7 @@ export async function pauseReplayJob(
 
 const resumeStatement = sql(
   'replay_job_resume',
-  `update replay_job set state = 'running', next_step_at = clock_now()
+  `update replay_job set state = ${runs}, next_step_at = clock_now()
    where project_id = $1 and job_id = $2 and state = 'paused'`,
 )
 
@@ -165,13 +180,13 @@ export function listReplayJobs(
 const lockStatement = sql(
   'replay_job_lock_due',
   `select ${shown} from replay_job
-   where state = 'running' and next_step_at <= clock_now()
+   where state in ('running', 'narrowed') and next_step_at <= clock_now()
    order by next_step_at
    limit 1
    for update skip locked`,
 )
 
-const scanned = `select delivery_id, created_at, kind, state from delivery
+const scanned = `select delivery_id, created_at, kind, state, subject_id, endpoint_id from delivery
      where project_id = $1 and (created_at, delivery_id) > ($2, $3) and created_at < $4
      order by created_at, delivery_id
      limit $5`
@@ -180,6 +195,9 @@ const takeStatement = sql(
   'replay_job_take',
   `select delivery_id as "deliveryId", created_at as "createdAt" from (${scanned}) as scanned
    where state = any($6::text[]) and ($7::text is null or kind = $7)
+     and ($9::text is null or subject_id = $9)
+     and ($10::text is null
+       or endpoint_id in (select endpoint_id from endpoint where project_id = $1 and origin = $10))
    order by created_at, delivery_id
    limit $8`,
 )
@@ -200,7 +218,7 @@ const moveStatement = sql(
   `update replay_job set
      cursor_at = $2, cursor_id = $3, replayed = replayed + $4,
      next_step_at = clock_now() + $5 * interval '1 second',
-     state = case when $6 then 'done' else 'running' end,
+     state = case when $6 then 'done' else state end,
      ended_at = case when $6 then clock_now() end
    where job_id = $1`,
 )
@@ -243,7 +261,9 @@ async function nextDeliveries(tx: Queryable, job: ReplayJob, { scan, perS }: Ste
   const from = [job.cursorAt ?? job.fromAt, job.cursorId ?? firstId]
   const window = [job.projectId, ...from, job.toAt, scan]
   // Ends as soon as enough is found, mostly long before the end of what may be looked at.
-  const found = await tx.rows<Place>(takeStatement, [...window, job.states, job.kind, most])
+  const narrowed = [job.subjectId, job.origin]
+  const values = [...window, job.states, job.kind, most, ...narrowed]
+  const found = await tx.rows<Place>(takeStatement, values)
   if (found.length === most) return { found, last: found.at(-1), done: false }
   const last = await tx.row<Place & { place: number }>(lookStatement, window)
   return { found, last, done: (last?.place ?? 0) < scan }

@@ -153,6 +153,8 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
             state: EXHAUSTED,
             fromTime: timestampFromDate(new Date('2026-01-01')),
             toTime: inAnHour(),
+            origin: 'https://shop.example',
+            subjectId: randomUUID(),
           },
           ratePerS: 10,
         },

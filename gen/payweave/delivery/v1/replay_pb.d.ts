@@ -48,6 +48,21 @@ export declare type ReplayFilter = Message<"payweave.delivery.v1.ReplayFilter"> 
    * @generated from field: google.protobuf.Timestamp to_time = 4;
    */
   toTime?: Timestamp | undefined;
+
+  /**
+   * Scheme, host and port of the receivers, as in Delivery.origin: "https://shop.example.com". With a kind it names a lane.
+   * Empty: any.
+   *
+   * @generated from field: string origin = 5;
+   */
+  origin: string;
+
+  /**
+   * Id of the payment request or account. Empty: any.
+   *
+   * @generated from field: string subject_id = 6;
+   */
+  subjectId: string;
 };
 
 /**
