@@ -12,7 +12,7 @@ import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
 import { amount, type Cell, chosen, code, row, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf, valueOf, wordOf } from '../pages/words.ts'
-import { nextPageUrl, sendCsv, withFilters } from './list.ts'
+import { nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -54,7 +54,7 @@ export function registerBills(app: FastifyInstance, { worker, clients }: Options
 
 function filterOf({ query, project: { projectId } }: ProjectWork) {
   const state = valueOf(BillPaymentState, query.get('state')) ?? BillPaymentState.UNSPECIFIED
-  return { projectId, state }
+  return { projectId, state, ...timesIn(query) }
 }
 
 /** The payment of the path. Throws ENDPOINT_NOT_FOUND for an id that none can have. */
@@ -78,7 +78,7 @@ async function sendList(work: ProjectWork, { bills }: Clients) {
     sections: [
       {
         filters: {
-          fields: [chosen('State', 'state', BillPaymentState, query)],
+          fields: [chosen('State', 'state', BillPaymentState, query), ...timeFields(query)],
           links: [{ label: 'CSV', href: withFilters(`${base}.csv`, request.url) }],
         },
         table: {

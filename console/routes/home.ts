@@ -10,6 +10,7 @@ import { wordOf } from '../pages/words.ts'
 import { nextPageUrl, sendCsv } from './list.ts'
 
 const csvPageSize = 200
+const listProjects = 'payweave.accounts.v1.AccessService/ListProjects'
 
 /** Registers `/` and its file. */
 export function registerHome(
@@ -38,6 +39,9 @@ export function registerHome(
           ]),
         },
         ...nextPageUrl(work.request.url, nextPageToken),
+        rpc: work.may(listProjects)
+          ? listProjects
+          : 'payweave.accounts.v1.AccessService/GetProject',
       }
       return sendSections(work.reply, { title: 'Projects', sections: [list] })
     }),

@@ -5,6 +5,7 @@ import { Failure, invalid } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { isCurrency, parseAmount } from '#core/money/money.ts'
 import type { Work } from '../http/work.ts'
+import type { Field } from '../pages/blocks.ts'
 
 /**
  * Links of a list: to the page after this one, and back to the first. Filters of the URL stay. `name` is the parameter of
@@ -65,6 +66,24 @@ export function readTime(name: string, text: string | null) {
   const date = new Date(isTime ? `${text}Z` : Number.NaN)
   if (Number.isNaN(date.getTime())) throw invalid(name, 'must be a time')
   return timestampFromDate(date)
+}
+
+/** The fields of a list by time, `from` and `to`. */
+export function timeFields(query: URLSearchParams): Field[] {
+  const field = (label: string, name: string): Field => ({
+    label,
+    name,
+    type: 'datetime-local',
+    value: query.get(name) ?? '',
+  })
+  return [field('From (UTC)', 'from'), field('Until (UTC)', 'to')]
+}
+
+/** The times of these fields as RPCs of lists take them. Throws INVALID_PARAMETER for another text. */
+export function timesIn(query: URLSearchParams) {
+  const startTime = readTime('from', query.get('from'))
+  const endTime = readTime('to', query.get('to'))
+  return { ...(startTime && { startTime }), ...(endTime && { endTime }) }
 }
 
 /** A phone number in E.164, however it is grouped; empty for none. Throws INVALID_PARAMETER for another text. */

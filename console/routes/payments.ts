@@ -7,7 +7,15 @@ import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
 import { amount, chosen, row, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf, valueOf, wordOf } from '../pages/words.ts'
-import { nextPageUrl, readAmount, readNumber, readTime, sendCsv, withFilters } from './list.ts'
+import {
+  nextPageUrl,
+  readAmount,
+  readNumber,
+  sendCsv,
+  timeFields,
+  timesIn,
+  withFilters,
+} from './list.ts'
 import { merchantField, merchantOf, merchantsOf } from './merchants.ts'
 
 const rpc = 'payweave.payments.v1.PaymentsService/ListPayments'
@@ -31,16 +39,13 @@ export function registerPayments(
 
 /** What the query asks for. Throws INVALID_PARAMETER for a value that no payment can have. */
 function filterOf({ query, project: { projectId } }: ProjectWork) {
-  const startTime = readTime('from', query.get('from'))
-  const endTime = readTime('to', query.get('to'))
   return {
     projectId,
     transactionId: query.get('transaction') ?? '',
     mobileNumberE164: readNumber('mobile', query.get('mobile')),
     state: valueOf(PaymentState, query.get('state')) ?? PaymentState.UNSPECIFIED,
     ...readAmount(query),
-    ...(startTime && { startTime }),
-    ...(endTime && { endTime }),
+    ...timesIn(query),
   }
 }
 
@@ -70,8 +75,7 @@ async function sendList(work: ProjectWork, clients: Clients) {
             field('Payer’s number', 'mobile', query, 32),
             field('Amount', 'amount', query, 20),
             field('Its currency', 'currency', query, 3),
-            { ...field('From (UTC)', 'from', query), type: 'datetime-local' },
-            { ...field('Until (UTC)', 'to', query), type: 'datetime-local' },
+            ...timeFields(query),
           ],
           links: [{ label: 'CSV', href: withFilters(`${base}.csv`, request.url) }],
         },

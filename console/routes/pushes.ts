@@ -13,7 +13,7 @@ import { sendPage, sendSections } from '../pages/render.ts'
 import { attemptSentence } from '../pages/timeline.ts'
 import { timeOf, valueOf, wordOf } from '../pages/words.ts'
 import { orUndefined } from './found.ts'
-import { formId, nextPageUrl, readTime, sendCsv, withFilters } from './list.ts'
+import { formId, nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
 import { undelivered } from './replay-list.ts'
 import { registerReplays } from './replays.ts'
 import { registerTail } from './tail.ts'
@@ -65,15 +65,12 @@ export function registerPushes(app: FastifyInstance, options: Options): void {
 
 /** What the query asks for. Throws INVALID_PARAMETER for a time that is none. */
 function filterOf({ query, project: { projectId } }: ProjectWork) {
-  const startTime = readTime('from', query.get('from'))
-  const endTime = readTime('to', query.get('to'))
   return {
     projectId,
     subjectId: query.get('subject') ?? '',
     kind: valueOf(DeliveryKind, query.get('kind')) ?? DeliveryKind.UNSPECIFIED,
     state: valueOf(DeliveryState, query.get('state')) ?? DeliveryState.UNSPECIFIED,
-    ...(startTime && { startTime }),
-    ...(endTime && { endTime }),
+    ...timesIn(query),
   }
 }
 
@@ -95,8 +92,7 @@ async function sendList(work: ProjectWork, { deliveries }: Clients) {
           value: query.get('subject') ?? '',
           maxlength: 64,
         },
-        timeField('Created from (UTC)', 'from', query),
-        timeField('Until (UTC)', 'to', query),
+        ...timeFields(query),
       ],
       links: [
         { label: 'CSV', href: withFilters(`${base}.csv`, request.url) },
@@ -128,10 +124,6 @@ async function sendList(work: ProjectWork, { deliveries }: Clients) {
   })
 }
 
-function timeField(label: string, name: string, query: URLSearchParams): Field {
-  return { label, name, type: 'datetime-local', value: query.get(name) ?? '' }
-}
-
 const { EXHAUSTED, BLOCKED, GONE, CANCELLED, DELIVERED } = DeliveryState
 
 const endedStates: Field = {
@@ -152,6 +144,7 @@ function replayMany(action: string): Section {
     id: 'replay',
     heading: 'Replay many',
     note: 'Sends all pushes that ended in a state again, with the same ids and bytes. Its page shows how far it is, and pauses it.',
+    rpc: 'payweave.delivery.v1.ReplayService/CreateReplayJob',
     forms: [
       {
         action,

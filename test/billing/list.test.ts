@@ -1,6 +1,7 @@
 // Tests the list of a project's bill payments, on a real database.
 import { randomUUID } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext } from '@connectrpc/connect'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
@@ -8,6 +9,7 @@ import {
   ListBillPaymentsRequestSchema,
 } from '#gen/payweave/billing/v1/billing_pb.js'
 import { sql } from '#platform/db/db.ts'
+import { idsOfTimes } from '#platform/db/id-times.ts'
 import { billingService } from '../../services/billing/api/billing.ts'
 import { type Harness, startHarness } from './harness.ts'
 
@@ -65,6 +67,21 @@ it('the bill payments of a project are listed newest first, page after page, and
   ])
 })
 
+it('the bill payments of a project are listed by the time of their creation', async () => {
+  const [, second, third] = paid
+  const { payments = [] } = await page({})
+  const [fourth, , secondTime] = payments.map(({ createTime }) => createTime)
+  const window = { startTime: secondTime, endTime: fourth }
+  expect(await listAll(window)).toEqual([third, second])
+  expect(await listAll({ ...window, state: SUCCESS })).toEqual([third])
+  expect(await listAll({ startTime: timestampFromDate(new Date('2999-01-01')) })).toEqual([])
+  expect(await listAll({ endTime: timestampFromDate(new Date('1969-01-01')) })).toEqual([])
+  expect(await listAll({ startTime: timestampFromDate(new Date('0001-01-01')) })).toHaveLength(4)
+  // Business time that is ahead of the ids.
+  const ahead = new Date(Date.now() + 365 * 86_400_000)
+  expect(await listAll({ endTime: timestampFromDate(ahead) })).toHaveLength(4)
+})
+
 it('a list of bill payments of one project has none of another, on any page', async () => {
   const { nextPageToken: pageToken } = await page({ pageSize: 1 })
   const other = { projectId: randomUUID() }
@@ -80,6 +97,7 @@ it('a list of bill payments reads its page by the index of the project and state
     'test_bill_list_plan',
     `explain select 1 from bill_payment where project_id = '${harness.projectId}'
        and state = 'failed' and bill_payment_id < '${randomUUID()}'
+       and ${idsOfTimes('bill_payment_id', "business_now() - interval '1 day'", 'business_now()')}
      order by bill_payment_id desc limit 10`,
   )
   const lines = await harness.db.rows<{ 'QUERY PLAN': string }>(plan, [])

@@ -108,7 +108,13 @@ it('the history of an account is empty for another project, and for one whose gr
 })
 
 describe('the list of a project', () => {
-  type Wanted = { projectId?: string; status?: TransactionStatus; pageSize?: number }
+  type Wanted = {
+    projectId?: string
+    status?: TransactionStatus
+    pageSize?: number
+    startTime?: Timestamp
+    endTime?: Timestamp
+  }
 
   async function listAll(more: Wanted = {}): Promise<string[]> {
     const seen: string[] = []
@@ -139,6 +145,16 @@ describe('the list of a project', () => {
     expect(await listAll({ status: COMPLETED, pageSize: 1 })).toEqual(ids)
     expect(await listAll({ status: PENDING })).toEqual([transactionId])
     expect(await listAll({ status: TransactionStatus.FAILED })).toEqual([])
+  })
+
+  it('the transactions of a project are listed by the time of their creation', async () => {
+    const { projectId } = harness
+    const { transactions } = await harness.institution.listProjectTransactions({ projectId })
+    const [endTime, , startTime] = transactions.map(({ createTime }) => createTime)
+    if (startTime === undefined || endTime === undefined) throw new Error('three transactions')
+    const [newest, ...older] = idsOf({ transactions })
+    expect(await listAll({ startTime, endTime })).toEqual(older.slice(0, 2))
+    expect(await listAll({ startTime: endTime })).toEqual([newest])
   })
 
   it('transactions without a decision are listed over all projects, the oldest first, after their time', async () => {

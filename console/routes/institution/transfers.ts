@@ -12,7 +12,7 @@ import { asFile, type ProjectWork, pathId, type Worker } from '../../http/work.t
 import { type Cell, chosen, code, moneyCell, row, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf, valueOf, wordOf } from '../../pages/words.ts'
-import { nextPageUrl, sendCsv, withFilters } from '../list.ts'
+import { nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from '../list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -43,7 +43,7 @@ export function registerTransfers(app: FastifyInstance, { worker, clients }: Opt
 
 function filterOf({ query, project: { projectId } }: ProjectWork) {
   const status = valueOf(TransactionStatus, query.get('state')) ?? TransactionStatus.UNSPECIFIED
-  return { projectId, status }
+  return { projectId, status, ...timesIn(query) }
 }
 
 async function sendList(work: ProjectWork, { institution }: Clients) {
@@ -56,7 +56,7 @@ async function sendList(work: ProjectWork, { institution }: Clients) {
     sections: [
       {
         filters: {
-          fields: [chosen('State', 'state', TransactionStatus, query)],
+          fields: [chosen('State', 'state', TransactionStatus, query), ...timeFields(query)],
           links: [{ label: 'CSV', href: withFilters(`${base}.csv`, request.url) }],
         },
         table: {

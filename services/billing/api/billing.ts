@@ -1,5 +1,5 @@
 // Maps payweave.billing.v1.BillingService to the domain and back.
-import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, missing } from '#core/errors/errors.ts'
 import { hashToken } from '#core/identity/digest.ts'
@@ -72,7 +72,13 @@ export function billingService(
     async listBillPayments(request, context) {
       const projectId = projectOf(context, request.projectId)
       const size = pageSizeOf(request.pageSize)
-      const place = { projectId, afterId: idIn(request.pageToken), limit: size + 1 }
+      const place = {
+        projectId,
+        afterId: idIn(request.pageToken),
+        limit: size + 1,
+        from: request.startTime && timestampDate(request.startTime),
+        to: request.endTime && timestampDate(request.endTime),
+      }
       const found = await listBills(billing.db, lists[request.state], place)
       const page = pageOf(found, size, ({ billPaymentId }) => tokenOf(billPaymentId))
       return { payments: page.rows.map(billMessage), nextPageToken: page.nextPageToken }

@@ -1,14 +1,19 @@
 // Lists the bill payments of a project. Locks nothing.
 import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
+import { idsOfTimes, type TimeWindow, windowValues } from '#platform/db/id-times.ts'
 import type { Bill } from '../domain/bill.ts'
 import { type BillRow, billColumns, billOf } from './bill-store.ts'
 
 /** States of payments that a client knows: a claim may still be given up, and then there never was a payment. */
 type ListedState = Exclude<Bill['state'], 'claimed'>
 
+const inWindow = `create_time >= $4::timestamptz and create_time < $5::timestamptz
+      and ${idsOfTimes('bill_payment_id', '$4::timestamptz', '$5::timestamptz')}`
+
 const inState = (state: ListedState) =>
   `(select ${billColumns} from bill_payment
     where project_id = $1 and state = '${state}' and ($2::uuid is null or bill_payment_id < $2)
+      and ${inWindow}
     order by bill_payment_id desc limit $3)`
 
 const listStatement = (name: string, ...states: ListedState[]): Sql =>
@@ -28,12 +33,13 @@ const listStatements = {
 /** Which payments a list holds. */
 export type BillList = keyof typeof listStatements
 
-/** Payments of a project, newest first; `afterId`: behind this one. */
-export async function listBills(
-  db: Queryable,
-  list: BillList,
-  { projectId, afterId, limit }: { projectId: string; afterId: string | undefined; limit: number },
-): Promise<Bill[]> {
-  const rows = await db.rows<BillRow>(listStatements[list], [projectId, afterId ?? null, limit])
+/** A part of a list, behind the payment `afterId`. */
+type Place = TimeWindow & { projectId: string; afterId: string | undefined; limit: number }
+
+/** Payments of a project, newest first. */
+export async function listBills(db: Queryable, list: BillList, place: Place): Promise<Bill[]> {
+  const { projectId, afterId, limit } = place
+  const values = [projectId, afterId ?? null, limit, ...windowValues(place)]
+  const rows = await db.rows<BillRow>(listStatements[list], values)
   return rows.map(billOf)
 }

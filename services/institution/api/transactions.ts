@@ -72,8 +72,14 @@ export function institutionService(
     },
     async listProjectTransactions(request, context) {
       const projectId = projectOf(context, request.projectId)
-      const { pageSize, pageToken } = request
-      const place = { projectId, pageSize, pageToken }
+      const { pageSize, pageToken, startTime, endTime } = request
+      const place = {
+        projectId,
+        pageSize,
+        pageToken,
+        from: startTime && timestampDate(startTime),
+        to: endTime && timestampDate(endTime),
+      }
       const page = await listProject(institution, lists[request.status], place)
       return { ...page, transactions: page.transactions.map(transactionMessage) }
     },

@@ -2,6 +2,7 @@
 import { invalid } from '#core/errors/errors.ts'
 import { idIn, pageOf, pageSizeOf, timePlaceIn, tokenOf } from '#core/paging.ts'
 import { microsOf } from '#core/text/time.ts'
+import type { TimeWindow } from '#platform/db/id-times.ts'
 import { withProject } from '#platform/rpc/client/client.ts'
 import type { Shown } from '../api/messages.ts'
 import type { Transaction } from '../domain/transaction.ts'
@@ -58,11 +59,12 @@ export async function listHistory(
 export async function listProject(
   { db }: Institution,
   list: TransactionList,
-  { projectId, pageSize, pageToken }: Pick<Listing, 'projectId' | 'pageSize' | 'pageToken'>,
+  wanted: Pick<Listing, 'projectId' | 'pageSize' | 'pageToken'> & TimeWindow,
 ): Promise<{ transactions: Shown[]; nextPageToken: string }> {
+  const { projectId, pageSize, pageToken, from, to } = wanted
   const size = pageSizeOf(pageSize)
   const afterId = idIn(pageToken)
-  const rows = await listOfProject(db, list, { projectId, afterId, limit: size + 1 })
+  const rows = await listOfProject(db, list, { projectId, afterId, limit: size + 1, from, to })
   const page = pageOf(rows, size, ({ movementId }) => tokenOf(movementId))
   return { transactions: shownOf(page.rows), nextPageToken: page.nextPageToken }
 }

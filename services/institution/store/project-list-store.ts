@@ -1,12 +1,16 @@
 // Lists the transactions of a project at all institutions, and those of all projects that wait. Locks nothing.
 import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
+import { idsOfTimes, type TimeWindow, windowValues } from '#platform/db/id-times.ts'
 import type { ShownState, Transaction } from '../domain/transaction.ts'
 import { columnNames, columns, type Row, readRow } from './row.ts'
+
+const inWindow = `create_time >= $4::timestamptz and create_time < $5::timestamptz
+      and ${idsOfTimes('movement_id', '$4::timestamptz', '$5::timestamptz')}`
 
 const inState = (state: ShownState) =>
   `(select ${columns} from transaction
     where project_id = $1 and state = '${state}' and create_time is not null
-      and ($2::uuid is null or movement_id < $2)
+      and ($2::uuid is null or movement_id < $2) and ${inWindow}
     order by movement_id desc limit $3)`
 
 const listStatement = (name: string, ...states: ShownState[]): Sql =>
@@ -27,13 +31,18 @@ const listStatements = {
 /** Which transactions a list holds. */
 export type TransactionList = keyof typeof listStatements
 
-/** Transactions of a project, newest first; `afterId`: behind this one. */
+/** A part of a list, behind the transaction `afterId`. */
+type Place = TimeWindow & { projectId: string; afterId: string | undefined; limit: number }
+
+/** Transactions of a project, newest first. */
 export async function listOfProject(
   db: Queryable,
   list: TransactionList,
-  { projectId, afterId, limit }: { projectId: string; afterId: string | undefined; limit: number },
+  place: Place,
 ): Promise<Transaction[]> {
-  const rows = await db.rows<Row>(listStatements[list], [projectId, afterId ?? null, limit])
+  const { projectId, afterId, limit } = place
+  const values = [projectId, afterId ?? null, limit, ...windowValues(place)]
+  const rows = await db.rows<Row>(listStatements[list], values)
   return rows.map(readRow)
 }
 

@@ -641,6 +641,20 @@ export declare type ListProjectTransactionsRequest = Message<"payweave.instituti
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * First time of creation. Unset: no lower bound.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 5;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * The time after the last time of creation. Unset: no upper bound.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 6;
+   */
+  endTime?: Timestamp | undefined;
 };
 
 /**
