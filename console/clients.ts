@@ -25,6 +25,7 @@ import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.
 import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
+import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import type { Identity } from '#platform/rpc/auth/identity.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
@@ -101,6 +102,7 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     payments: payments.of(PaymentsService),
     paymentOperations: payments.of(PaymentOperationsService),
     routing: payments.of(RoutingService),
+    paymentSettlements: payments.of(SettlementService),
     refundApprovals: payments.of(ApprovalService),
     institution: institution.of(InstitutionService),
     quotes: quotes.of(QuotesService),

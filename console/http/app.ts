@@ -37,6 +37,7 @@ import { registerPayments } from '../routes/payments.ts'
 import { registerPushes } from '../routes/pushes.ts'
 import { registerReceivers } from '../routes/receivers.ts'
 import { registerSearch, type SearchLimits } from '../routes/search.ts'
+import { registerSettlements } from '../routes/settlements.ts'
 import { registerStuck } from '../routes/stuck.ts'
 import type { Sandbox } from '../sandbox.ts'
 import { type LocalProviderOptions, registerLocalProvider } from '../sign-in/local-provider.ts'
@@ -138,6 +139,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerAccess(app, { worker, clients })
   await registerBranding(app, { worker, clients })
   registerBalances(app, { worker, clients })
+  registerSettlements(app, { worker, clients })
   registerCustomers(app, { worker, clients })
   registerBills(app, { worker, clients })
   registerNow(app, { worker, parts: options.parts })

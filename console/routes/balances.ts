@@ -8,7 +8,7 @@ import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
 import { amount, code, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf } from '../pages/words.ts'
-import { nextPageUrl, readTime, sendCsv, withFilters } from './list.ts'
+import { nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -34,9 +34,7 @@ export function registerBalances(app: FastifyInstance, { worker, clients }: Opti
 }
 
 function filterOf({ query, project: { projectId } }: ProjectWork) {
-  const startTime = readTime('from', query.get('from'))
-  const endTime = readTime('to', query.get('to'))
-  return { projectId, ...(startTime && { startTime }), ...(endTime && { endTime }) }
+  return { projectId, ...timesIn(query) }
 }
 
 async function show(work: ProjectWork, { balances }: Clients) {
@@ -55,13 +53,14 @@ async function show(work: ProjectWork, { balances }: Clients) {
       {
         heading: 'Statement of the float',
         filters: {
-          fields: ['from', 'to'].map((name) => ({
-            label: name === 'from' ? 'From (UTC)' : 'Until (UTC)',
-            name,
-            type: 'datetime-local' as const,
-            value: query.get(name) ?? '',
-          })),
-          links: [{ label: 'CSV', href: withFilters(file, request.url) }],
+          fields: timeFields(query),
+          links: [
+            { label: 'CSV', href: withFilters(file, request.url) },
+            {
+              label: 'Settlements of payments',
+              href: `/projects/${projectId}/balances/settlements`,
+            },
+          ],
         },
         table: {
           head: ['Time', 'Amount', 'State', 'Type', 'Reference', 'Description', 'Transfer'],

@@ -22,6 +22,7 @@ export const pages = {
   'the developers': ofDemo(() => '/developers'),
   'the triggers': ofDemo(() => '/developers/triggers'),
   'the balances': ofDemo(() => '/balances'),
+  'the settlements': ofDemo(() => '/balances/settlements'),
   'the branding': ofDemo(() => '/branding'),
   'the access': ofDemo(() => '/access'),
   'the customers': ofDemo(() => '/customers?by=mobile&value=%2B12025550101'),

@@ -26,6 +26,7 @@ const ofProject = [
   'pushes/replays',
   'receivers',
   'balances',
+  'balances/settlements',
   'bills',
   'customers',
   'transfers',

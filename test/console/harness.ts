@@ -27,6 +27,7 @@ import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.
 import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
+import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
@@ -106,6 +107,7 @@ export async function startHarness(texts?: Texts) {
     ]),
     serve('payments', [
       [PaymentsService, peers.payments],
+      [SettlementService, peers.paymentSettlements],
       [PaymentOperationsService, peers.paymentOperations],
       [RoutingService, peers.routing],
       [ApprovalService, peers.approvals.refunds.handlers],

@@ -161,7 +161,15 @@ export function newPeers(texts: Texts = evilTexts) {
     },
     ...auditPeers(seen, texts, many, institutionId).access,
   }
-  const { payments, most, second } = paymentsPeer({ of, seen, many, pages, crowd, refunds, texts })
+  const { payments, paymentSettlements, most, second } = paymentsPeer({
+    of,
+    seen,
+    many,
+    pages,
+    crowd,
+    refunds,
+    texts,
+  })
   /** How many changes a tail sends after its first ones, once a test says so, and how many of them a second. */
   const tail = { more: Promise.withResolvers<MoreChanges>() }
   const deliveries: Partial<ServiceImpl<typeof DeliveryService>> = {
@@ -326,7 +334,16 @@ export function newPeers(texts: Texts = evilTexts) {
       return { account, posted: money, held: money }
     },
   }
-  const handlers = { customers, access, payments, institution, quotes, bills, ...ofDelivery }
+  const handlers = {
+    customers,
+    access,
+    payments,
+    paymentSettlements,
+    institution,
+    quotes,
+    bills,
+    ...ofDelivery,
+  }
   return {
     pages,
     projects,

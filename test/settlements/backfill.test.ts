@@ -1,4 +1,5 @@
 // Tests that settlements without an event still reach the ledger, exactly once, under failures on the way.
+import { randomUUID } from 'node:crypto'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
@@ -216,6 +217,32 @@ describe('the list of settlements', () => {
     )
     const inOrder = published.toSorted((a, b) => (a.settlementId < b.settlementId ? -1 : 1))
     expect(settlements).toEqual(inOrder)
+  })
+
+  it('the settlements of a project are listed newest first, page after page, by time, and for no other project', async () => {
+    await payTimes(2)
+    harness.settle()
+    const { settlements: all } = await harness.list.listSettlements({})
+    const [first, ...others] = all
+    if (first === undefined) throw new Error('nothing was made')
+    const { projectId } = first
+    const listed: typeof all = []
+    let pageToken = ''
+    do {
+      const page = await harness.list.listProjectSettlements({ projectId, pageSize: 2, pageToken })
+      listed.push(...page.settlements)
+      pageToken = page.nextPageToken
+    } while (pageToken !== '')
+    expect(listed).toEqual(all.toReversed())
+    expect(others.length).toBeGreaterThan(2)
+    const of = async (more: object) =>
+      (await harness.list.listProjectSettlements({ projectId, ...more })).settlements
+    const { createTime = { seconds: 0n } } = first
+    const before = { ...createTime, seconds: createTime.seconds - 1n }
+    expect(await of({ startTime: before })).toEqual(all.toReversed())
+    expect(await of({ endTime: before })).toEqual([])
+    expect(await of({ projectId: randomUUID() })).toEqual([])
+    await expect(of({ pageToken: 'nonsense' })).rejects.toThrow('page_token')
   })
 
   it('the list of settlements of a time and a connector has all of them by page, none of others, and no fees', async () => {

@@ -32,6 +32,7 @@ export const permissions = {
   'payweave.payments.v1.PaymentsService/ListPayments': all,
   'payweave.payments.v1.PaymentsService/ListPaymentEvents': all,
   'payweave.payments.v1.PaymentsService/GetPaymentSummary': all,
+  'payweave.payments.v1.SettlementService/ListProjectSettlements': all,
   'payweave.payments.v1.PaymentsService/CancelPayment': changers,
   'payweave.payments.v1.PaymentsService/RefundPayment': refunders,
   'payweave.payments.v1.PaymentOperationsService/ListWaitingRefunds': staff,

@@ -2,13 +2,15 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { invalid } from '#core/errors/errors.ts'
-import { pageSizeOf } from '#core/paging.ts'
+import { idIn, pageOf, pageSizeOf, tokenOf } from '#core/paging.ts'
 import type {
   ListSettlementsRequest,
   SettlementService,
 } from '#gen/payweave/payments/v1/settlement_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
+import { projectOf } from '#platform/rpc/auth/callers.ts'
 import {
+  listProjectSettlements,
   listSettlements,
   listSettlementsOf,
   type SettlementWindow,
@@ -20,9 +22,10 @@ const usualPageSize = 500
 const firstToken = '00000000-0000-0000-0000-000000000000'
 
 /**
- * The handler of SettlementService. A page ends before the first settlement so young that an older one may still be
+ * The handlers of SettlementService. A page of `listSettlements` ends before the first settlement so young that an older one may still be
  * committed, so that a reader by token misses none. Refuses one time without the other, and a connector without times, with
- * INVALID_PARAMETER. Rejects as a Queryable does.
+ * INVALID_PARAMETER. `listProjectSettlements` rejects as `projectOf` does, and for a page token that is not ours with
+ * INVALID_PARAMETER. Both reject as a Queryable does.
  */
 export function settlementService(
   db: Queryable,
@@ -49,6 +52,21 @@ export function settlementService(
         nextPageToken: records.at(-1)?.settlement.settlementId ?? afterId,
         caughtUp: records.length < limit,
       }
+    },
+    async listProjectSettlements({ startTime, endTime, pageSize, pageToken, ...request }, context) {
+      const size = pageSizeOf(pageSize)
+      const found = await listProjectSettlements(db, {
+        projectId: projectOf(context, request.projectId),
+        afterId: idIn(pageToken),
+        limit: size + 1,
+        from: startTime && timestampDate(startTime),
+        to: endTime && timestampDate(endTime),
+      })
+      const page = pageOf(found, size, ({ settlement }) => tokenOf(settlement.settlementId))
+      const settlements = page.rows.map(({ settlement, payment, createTime }) =>
+        settlementMessage(settlement, payment, createTime),
+      )
+      return { settlements, nextPageToken: page.nextPageToken }
     },
   }
 }

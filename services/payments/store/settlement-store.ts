@@ -1,5 +1,6 @@
 // Reads settlements in the order of their creation.
 import { type Queryable, sql } from '#platform/db/db.ts'
+import { idsOfTimes, type TimeWindow, windowValues } from '#platform/db/id-times.ts'
 import type { SettledPayment } from '../domain/payment.ts'
 import type { Settlement, SettlementKind } from '../domain/transition.ts'
 
@@ -58,6 +59,25 @@ export async function listSettlements(
   limit: number,
 ): Promise<SettlementRecord[]> {
   return (await db.rows<Row>(listStatement, [afterId, limit])).map(recordOf)
+}
+
+const listOfProjectStatement = sql(
+  'settlement_list_of_project',
+  `select ${columns} from ${joined}
+   where s.project_id = $1 and ($2::uuid is null or s.settlement_id < $2)
+     and s.create_time >= $4::timestamptz and s.create_time < $5::timestamptz
+     and ${idsOfTimes('s.settlement_id', '$4::timestamptz', '$5::timestamptz')}
+   order by s.settlement_id desc limit $3`,
+)
+
+/** Settlements of a project behind `afterId`, newest first. Locks nothing. */
+export async function listProjectSettlements(
+  db: Queryable,
+  place: TimeWindow & { projectId: string; afterId: string | undefined; limit: number },
+): Promise<SettlementRecord[]> {
+  const { projectId, afterId, limit } = place
+  const values = [projectId, afterId ?? null, limit, ...windowValues(place)]
+  return (await db.rows<Row>(listOfProjectStatement, values)).map(recordOf)
 }
 
 /** Which settlements: written in a time that begins with `from` and ends before `to`, of one connector or all. */

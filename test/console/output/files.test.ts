@@ -32,6 +32,7 @@ const files: Record<string, { page: string; lines: number }> = {
   'pushes.csv': { page: 'pushes', lines: 2 },
   'pushes/replays.csv': { page: 'pushes/replays', lines: 1 },
   'api-log.csv': { page: 'api-log', lines: 2 },
+  'balances/settlements.csv': { page: 'balances/settlements', lines: 2 },
   'balances/statement.csv': { page: 'balances', lines: 2 },
   '/audit.csv': { page: '/audit', lines: 1 },
   '/audit/catalogue.csv': { page: '/audit/catalogue', lines: 1 },

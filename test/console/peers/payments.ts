@@ -8,6 +8,7 @@ import {
   PaymentState,
   type PaymentsService,
 } from '#gen/payweave/payments/v1/payments_pb.js'
+import { SettlementKind, type SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import type { approvalPeers } from '../approvals/peer.ts'
 import { dayOf, type Project, paymentOf } from '../projects.ts'
 import { type Many, type Texts, time } from '../rows.ts'
@@ -80,5 +81,15 @@ export function paymentsPeer({ of, seen, many, pages, crowd, refunds, texts }: O
       return { payment: paymentOf(of(projectId), paymentId), ...approval }
     },
   }
-  return { payments, most, second }
+  const paymentSettlements: Partial<ServiceImpl<typeof SettlementService>> = {
+    listProjectSettlements({ projectId, pageToken, pageSize }) {
+      seen('ListProjectSettlements')
+      const { paymentId, merchantId, transactionId, currency } = of(projectId).payment
+      const ids = { settlementId: randomUUID(), projectId, paymentId, merchantId, transactionId }
+      const moved = { kind: SettlementKind.PAYOUT, amountMinor: 2_500n, currency, createTime: time }
+      const settlements = many({ ...ids, ...moved }, pageSize)
+      return { settlements, nextPageToken: pageToken === '' ? 'second' : '' }
+    },
+  }
+  return { payments, paymentSettlements, most, second }
 }

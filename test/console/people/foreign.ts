@@ -43,6 +43,8 @@ export function foreignPages({ projects: { demo, other } }: Peers): string[] {
     '/api-log.csv',
     '/access',
     '/balances/statement.csv',
+    '/balances/settlements',
+    '/balances/settlements.csv',
     '/developers',
     '/developers/keys.csv',
     '/developers/grants.csv',

@@ -151,6 +151,15 @@ function payments({ projectId, merchantId }: Facts): Requests {
           connector: 'simulator',
         },
       ],
+      listProjectSettlements: [
+        {
+          projectId,
+          startTime: timestampFromDate(new Date('2026-01-01')),
+          endTime: inAnHour(),
+          pageSize: 10,
+          pageToken: Buffer.from(randomUUID()).toString('base64url'),
+        },
+      ],
     }),
     ...requestsFor(PaymentOperationsService, {
       listWaitingRefunds: [
@@ -216,7 +225,14 @@ function institution({ projectId, sessionToken }: Facts): Requests {
         { projectId, movementId: randomUUID() },
       ],
       listProjectTransactions: [
-        { projectId, status: TransactionStatus.FAILED, pageSize: 10, pageToken: idToken },
+        {
+          projectId,
+          status: TransactionStatus.FAILED,
+          pageSize: 10,
+          pageToken: idToken,
+          startTime: timestampFromDate(new Date('2026-01-01')),
+          endTime: inAnHour(),
+        },
       ],
       listWaitingTransactions: [
         {
@@ -326,7 +342,14 @@ function billing({ projectId }: Facts): Requests {
       ],
       getBillPayment: [key],
       listBillPayments: [
-        { projectId, state: BillPaymentState.FAILED, pageSize: 10, pageToken: billToken },
+        {
+          projectId,
+          state: BillPaymentState.FAILED,
+          pageSize: 10,
+          pageToken: billToken,
+          startTime: timestampFromDate(new Date('2026-01-01')),
+          endTime: inAnHour(),
+        },
       ],
       printReceipt: [key],
       readReceipt: [{ token: linkToken }],

@@ -210,6 +210,81 @@ export declare type ListSettlementsResponse = Message<"payweave.payments.v1.List
 export declare const ListSettlementsResponseSchema: GenMessage<ListSettlementsResponse>;
 
 /**
+ * Lists the settlements of a project: the statement of the money that is held for the parties of its payment requests.
+ *
+ * @generated from message payweave.payments.v1.ListProjectSettlementsRequest
+ */
+export declare type ListProjectSettlementsRequest = Message<"payweave.payments.v1.ListProjectSettlementsRequest"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * First time of a settlement. Unset: no lower bound.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 2;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * The time after the last time of a settlement. Unset: no upper bound.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 3;
+   */
+  endTime?: Timestamp | undefined;
+
+  /**
+   * Page size, 1 to 200. Zero means 50.
+   *
+   * @generated from field: uint32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payweave.payments.v1.ListProjectSettlementsRequest.
+ * Use `create(ListProjectSettlementsRequestSchema)` to create a new message.
+ */
+export declare const ListProjectSettlementsRequestSchema: GenMessage<ListProjectSettlementsRequest>;
+
+/**
+ * Response to ListProjectSettlementsRequest.
+ *
+ * @generated from message payweave.payments.v1.ListProjectSettlementsResponse
+ */
+export declare type ListProjectSettlementsResponse = Message<"payweave.payments.v1.ListProjectSettlementsResponse"> & {
+  /**
+   * The settlements, newest first.
+   *
+   * @generated from field: repeated payweave.payments.v1.Settlement settlements = 1;
+   */
+  settlements: Settlement[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payweave.payments.v1.ListProjectSettlementsResponse.
+ * Use `create(ListProjectSettlementsResponseSchema)` to create a new message.
+ */
+export declare const ListProjectSettlementsResponseSchema: GenMessage<ListProjectSettlementsResponse>;
+
+/**
  * Kinds of movement. "Clearing" is what the back end holds for us, "held" is owed to the parties of the request.
  *
  * @generated from enum payweave.payments.v1.SettlementKind
@@ -313,7 +388,7 @@ export enum SettlementKind {
 export declare const SettlementKindSchema: GenEnum<SettlementKind>;
 
 /**
- * Reads settlements, for the ledger and other accounting.
+ * Reads settlements, for the ledger and other accounting, and for people.
  *
  * @generated from service payweave.payments.v1.SettlementService
  */
@@ -328,6 +403,17 @@ export declare const SettlementService: GenService<{
     methodKind: "unary";
     input: typeof ListSettlementsRequestSchema;
     output: typeof ListSettlementsResponseSchema;
+  },
+  /**
+   * Lists the settlements of a project, also the youngest: a page may lack one that commits later. INVALID_ARGUMENT for a malformed
+   * token.
+   *
+   * @generated from rpc payweave.payments.v1.SettlementService.ListProjectSettlements
+   */
+  listProjectSettlements: {
+    methodKind: "unary";
+    input: typeof ListProjectSettlementsRequestSchema;
+    output: typeof ListProjectSettlementsResponseSchema;
   },
 }>;
 

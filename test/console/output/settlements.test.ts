@@ -1,0 +1,22 @@
+// Tests that the console says of each settlement what the ledger does with the money that is held.
+import { expect, it } from 'vitest'
+import { SettlementKind } from '#gen/payweave/payments/v1/settlement_pb.js'
+import { heldChange } from '../../../console/routes/settlements.ts'
+import { moveOf } from '../../../services/accounts/ledger/operations/settlement-transfer.ts'
+
+const kinds = Object.values(SettlementKind).filter(
+  (kind): kind is SettlementKind => typeof kind === 'number' && kind !== SettlementKind.UNSPECIFIED,
+)
+
+it('a settlement changes the money held in the console as in the ledger', () => {
+  for (const kind of kinds) {
+    const { PAYER_RECEIPT, LATE_RECEIPT, REFUND, UNSPECIFIED } = SettlementKind
+    const reversed = kind === REFUND ? [PAYER_RECEIPT, LATE_RECEIPT] : [UNSPECIFIED]
+    for (const reversesKind of reversed) {
+      const { debit, credit } = moveOf({ kind, reversesKind })
+      const change = (credit === 'held' ? 7n : 0n) - (debit === 'held' ? 7n : 0n)
+      expect([kind, heldChange({ kind, reversesKind, amountMinor: 7n })]).toEqual([kind, change])
+    }
+  }
+  expect(kinds.length).toBeGreaterThan(11)
+})
