@@ -9,8 +9,8 @@ export type RefusalText = { why: string; advice: string }
 export const refusals: Readonly<Record<Language, Readonly<Record<RefusalReason, RefusalText>>>> = {
   en: {
     declined: {
-      why: 'The bank or wallet declined the payment without a reason.',
-      advice: 'Ask them, or pay another way.',
+      why: 'The bank or wallet declined the payment without giving a reason.',
+      advice: 'Ask the bank or wallet, or pay another way.',
     },
     insufficient_funds: {
       why: 'There is not enough money in the account.',

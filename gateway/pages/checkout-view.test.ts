@@ -79,7 +79,7 @@ describe('an open request', () => {
       },
       payer: 'Kofi B., ••• 0101',
       means: 'wallet',
-      methodLabels: 'Mobile wallet, Card, Credit card, or Debit card',
+      methodLabels: 'Mobile wallet, card, credit card, or debit card',
       otherMeans: [{ label: 'Pay by card instead', method: 'card' }],
       isCancellable: true,
       returnUrl: '',

@@ -219,8 +219,9 @@ export function checkoutView(
     payer: shownPayer(checkout),
     means,
     otherMeans: means ? alternatives(methods, means, cashCode !== '', say) : [],
-    methodLabels: new Intl.ListFormat(language, { type: 'disjunction' }).format(
+    methodLabels: listOf(
       methods.map((method) => say[method]),
+      language,
     ),
     isDisplay,
     // No line break parts the code.
@@ -232,6 +233,15 @@ export function checkoutView(
     receiptToken: checkout.receipt?.receiptToken ?? '',
     returnUrl: returnUrlOf(checkout, state),
   }
+}
+
+/** The labels as one sentence: those after the first begin with a small letter, unless it is an abbreviation's. */
+function listOf(labels: string[], language: Language): string {
+  const parts = labels.map((label, at) => {
+    if (at === 0 || /^\p{Lu}{2}/u.test(label)) return label
+    return label.charAt(0).toLocaleLowerCase(language) + label.slice(1)
+  })
+  return new Intl.ListFormat(language, { type: 'disjunction' }).format(parts)
 }
 
 /** Money may still come in every state but the final ones, and then nothing leads to the URL for errors. */

@@ -18,7 +18,7 @@ export const ar: Messages = {
     'دُفع \u2068{paid}\u2069 من أصل \u2068{whole}\u2069. حصتك هي \u2068{amount}\u2069.',
   processingTitle: 'جارٍ معالجة عملية الدفع',
   processingText: 'يرجى الانتظار وعدم الدفع مرة أخرى.',
-  updatesItself: 'تتجدد هذه الصفحة تلقائيًا.',
+  updatesItself: 'تُحدَّث هذه الصفحة تلقائيًا.',
   checkAgain: 'التحقق مرة أخرى',
   paidTitle: 'تم الدفع',
   paidText: 'شكرًا لك. استلم \u2068{merchant}\u2069 المبلغ.',

@@ -125,7 +125,7 @@ export const en = {
   unavailableText: 'This page is temporarily unavailable.',
   notConfirmedTitle: 'We could not confirm your payment',
   notConfirmedText:
-    'It may still go through. Open the payment page to see what became of it before you pay again.',
+    'It may still go through. Open the payment page to see what happened before you pay again.',
   notSentTitle: 'Your payment was not sent',
   notSentText: 'You were not charged. Open the payment page and try again.',
   walletNotOfferedTitle: 'Mobile wallets cannot be used for this payment',

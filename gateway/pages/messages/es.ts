@@ -68,7 +68,7 @@ export const es: Messages = {
   walletTitle: 'Pagar con su monedero móvil',
   walletOf: 'Monedero de {payer}',
   notYou: '¿No es usted?',
-  notYouText: 'No escriba aquí ningún PIN. Pida a {merchant} su propio enlace.',
+  notYouText: 'No escriba aquí ningún PIN. Pida a {merchant} un enlace para usted.',
   pinLabel: 'PIN del monedero',
   pinHint: 'De 4 a 12 cifras',
   mistakeTitle: 'Hay un error',

@@ -15,7 +15,7 @@ export const fr: Messages = {
   lastAttempt: 'C’est votre dernière tentative.',
   partOfText: 'Ceci est votre part d’un total de {whole}.',
   partlyPaidText: '{paid} sur {whole} ont été payés. Votre part est de {amount}.',
-  processingTitle: 'Votre paiement est en cours',
+  processingTitle: 'Votre paiement est en cours de traitement',
   processingText: 'Veuillez patienter et ne pas payer de nouveau.',
   updatesItself: 'Cette page s’actualise automatiquement.',
   checkAgain: 'Vérifier de nouveau',
@@ -74,7 +74,7 @@ export const fr: Messages = {
   pinHint: '4 à 12 chiffres',
   mistakeTitle: 'Il y a un problème',
   pinMistake: 'Saisissez un code PIN de 4 à 12 chiffres. Aucun montant n’a été débité.',
-  offline: 'Vous êtes hors ligne. Rien n’a été envoyé. Réessayez une fois connecté.',
+  offline: 'Vous êtes hors ligne. Rien n’a été envoyé. Réessayez une fois la connexion rétablie.',
   sending: 'Envoi de votre paiement en cours. Veuillez patienter sans fermer cette page.',
   pay: 'Payer {total}',
 
@@ -83,7 +83,7 @@ export const fr: Messages = {
   cardUnavailable:
     'Le formulaire de carte n’est pas disponible pour le moment. Réessayez dans une minute.',
   cardNotOffered:
-    'Ce paiement ne peut pas être fait par carte. Choisissez un autre moyen de paiement.',
+    'Ce paiement ne peut pas être effectué par carte. Choisissez un autre moyen de paiement.',
 
   agentTitle: 'Payer auprès d’un agent',
   agentText: 'Rendez-vous chez un agent avec {total} en espèces et présentez ce code.',
@@ -132,7 +132,7 @@ export const fr: Messages = {
     'Il peut encore aboutir. Ouvrez la page de paiement pour voir où il en est avant de payer à nouveau.',
   notSentTitle: 'Votre paiement n’a pas été envoyé',
   notSentText: 'Aucun montant n’a été débité. Ouvrez la page de paiement et réessayez.',
-  walletNotOfferedTitle: 'Ce paiement ne peut pas être fait par portefeuille mobile',
+  walletNotOfferedTitle: 'Ce paiement ne peut pas être effectué par portefeuille mobile',
   walletNotOfferedText:
     'Aucun montant n’a été débité. Ouvrez la page de paiement et choisissez un autre moyen de paiement.',
   foreignFormTitle: 'Veuillez rouvrir le lien',

@@ -67,8 +67,8 @@ export const ptPt: Messages = {
 
   walletTitle: 'Pagar com a sua carteira móvel',
   walletOf: 'Carteira de {payer}',
-  notYou: 'Não é o titular?',
-  notYouText: 'Não introduza aqui nenhum PIN. Peça a {merchant} uma ligação sua.',
+  notYou: 'Esta carteira não é sua?',
+  notYouText: 'Não introduza aqui nenhum PIN. Peça a {merchant} uma ligação em seu nome.',
   pinLabel: 'PIN da carteira',
   pinHint: '4 a 12 dígitos',
   mistakeTitle: 'Há um problema',
@@ -104,7 +104,7 @@ export const ptPt: Messages = {
   refundedAmount: 'Valor reembolsado',
   refundDue: 'Por reembolsar',
   openReceipt: 'Recibo',
-  downloadReceipt: 'Transferir o recibo (PDF)',
+  downloadReceipt: 'Descarregar o recibo (PDF)',
   receiptNotFoundTitle: 'Não encontramos este recibo',
 
   refresh: 'Atualizar esta página',
