@@ -4,7 +4,11 @@ import path from 'node:path'
 import { newKey } from '#core/identity/id.ts'
 import { LaunchError } from './preflight/launch-error.ts'
 import { writePrivateFile } from './private-file.ts'
-import { newSandboxCredentials, type SandboxCredentials, sandboxProjects } from './seed/accounts.ts'
+import {
+  newSandboxCredentials,
+  type SandboxCredentials,
+  sandboxProjects,
+} from './seed/credentials.ts'
 
 const services = ['payments', 'accounts', 'institution', 'quotes', 'billing', 'delivery'] as const
 const withAuthorisationToken = new Set(['demo', 'other'])
@@ -114,7 +118,7 @@ function isKey(value: unknown): boolean {
 
 function newSandbox(): Secrets {
   const { projects, institution, productionKey } = newSandboxCredentials()
-  const facts = sandboxProjects()
+  const facts = sandboxProjects
   const rows = Object.entries(projects).map(([name, { subscriptionKey, apiKey }]) => [
     name,
     {

@@ -13,9 +13,6 @@ import type { AccountSecrets } from '../../../services/accounts/access/domain/at
 import {
   keyDigest,
   keyDigests,
-  newApiKey,
-  newInstitutionKey,
-  newSubscriptionKey,
   sealInstitutionKey,
 } from '../../../services/accounts/access/domain/credentials.ts'
 import {
@@ -38,83 +35,16 @@ import {
   insertMerchant,
   insertProject,
 } from '../../../services/accounts/access/store/project-store.ts'
+import {
+  type ProjectName,
+  type SandboxCredentials,
+  type SeedProject,
+  sandboxProjects,
+} from './credentials.ts'
 import { seedPeople } from './people.ts'
-
-/** The projects of a sandbox, by the key under which `sandbox.json` shows them. */
-const projects = {
-  demo: {
-    businessName: 'Demo Store',
-    mobileNumber: '+12025550200',
-    accountAccess: true,
-    allowedIps: [],
-    granted: true,
-  },
-  payments_only: {
-    businessName: 'Payments Only Ltd',
-    mobileNumber: '+12025550201',
-    accountAccess: false,
-    allowedIps: [],
-    granted: true,
-  },
-  other: {
-    businessName: 'Other Ltd',
-    mobileNumber: '+12025550202',
-    accountAccess: true,
-    allowedIps: [],
-    granted: true,
-  },
-  ip_restricted: {
-    businessName: 'Restricted IP Ltd',
-    mobileNumber: '+12025550203',
-    accountAccess: true,
-    allowedIps: ['203.0.113.7'],
-    granted: false,
-  },
-} as const satisfies Record<string, SeedProject>
-
-type SeedProject = {
-  businessName: string
-  mobileNumber: string
-  accountAccess: boolean
-  allowedIps: readonly string[]
-  granted: boolean
-}
-
-type ProjectName = keyof typeof projects
 
 const permittedInstitution = 'Demo Wallet'
 const restrictedInstitution = 'Restricted Bank'
-
-/** Everything secret that a sandbox starts with. Made once, kept by the operator, never in the repository. */
-export type SandboxCredentials = {
-  projects: Record<ProjectName, { subscriptionKey: string; apiKey: string }>
-  institution: InstitutionKey
-  /** A valid key of the other environment, to see it refused. */
-  productionKey: string
-}
-
-function newKeyPair(): { subscriptionKey: string; apiKey: string } {
-  return { subscriptionKey: newSubscriptionKey('sandbox'), apiKey: newApiKey() }
-}
-
-/** Makes the credentials of a new sandbox. */
-export function newSandboxCredentials(): SandboxCredentials {
-  return {
-    projects: {
-      demo: newKeyPair(),
-      payments_only: newKeyPair(),
-      other: newKeyPair(),
-      ip_restricted: newKeyPair(),
-    },
-    institution: newInstitutionKey(),
-    productionKey: newSubscriptionKey('production'),
-  }
-}
-
-/** What describes each seeded project to people and programs, beside its credentials. */
-export function sandboxProjects(): Record<ProjectName, { accountAccess: boolean }> {
-  return projects
-}
 
 /**
  * Inserts what is missing and revokes subscription keys that the given credentials do not name, so
@@ -131,7 +61,7 @@ export async function seedSandbox(
     const institutionId = await seedInstitution(tx, permittedInstitution)
     await seedInstitutionKey(tx, secrets, institutionId, credentials.institution)
     await seedInstitution(tx, restrictedInstitution)
-    for (const [name, project] of Object.entries(projects) as [ProjectName, SeedProject][]) {
+    for (const [name, project] of Object.entries(sandboxProjects) as [ProjectName, SeedProject][]) {
       const { subscriptionKey, apiKey } = credentials.projects[name]
       const projectId = await seedProject(tx, name, 'sandbox', project)
       await seedSubscriptionKey(tx, secrets, projectId, subscriptionKey)
@@ -144,7 +74,7 @@ export async function seedSandbox(
         await seedPeople(tx, { institutionId, institutionName }, projectId)
       }
     }
-    const live = await seedProject(tx, 'production', 'production', projects.demo)
+    const live = await seedProject(tx, 'production', 'production', sandboxProjects.demo)
     await seedSubscriptionKey(tx, secrets, live, credentials.productionKey)
   })
 }

@@ -1,6 +1,6 @@
 // Shows that a report is complete, escaped and free of secrets.
 import { expect, it } from 'vitest'
-import { maskedText } from '../../clients/cli/api/masked.ts'
+import { maskedText } from '../../../clients/cli/api/masked.ts'
 import { jsonReport, type Report } from './report.ts'
 import { reportPage } from './report-page.ts'
 

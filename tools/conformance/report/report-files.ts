@@ -1,7 +1,7 @@
 // Writes the report of a run as files, for people and for programs.
 import fs from 'node:fs'
 import path from 'node:path'
-import type { CommandContext } from '../../clients/cli/command.ts'
+import type { CommandContext } from '../../../clients/cli/command.ts'
 import { jsonReport, type Report } from './report.ts'
 import { reportPage } from './report-page.ts'
 

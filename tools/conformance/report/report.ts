@@ -1,6 +1,6 @@
 // Makes the report of a run for programs: one JSON document without a secret.
-import type { Target } from '../../clients/cli/api/target.ts'
-import type { Result } from './run.ts'
+import type { Target } from '../../../clients/cli/api/target.ts'
+import type { Result } from '../run.ts'
 
 /** A run as it is reported. */
 export type Report = {

@@ -1,6 +1,7 @@
 // Makes the report of a run for people: one HTML page without scripts or external resources.
+
+import type { Result } from '../run.ts'
 import { countsOf, type Report } from './report.ts'
-import type { Result } from './run.ts'
 
 const style = `
 :root { color-scheme: light dark; --ok: #146c2e; --bad: #b3261e; --dim: #5c5c66; --line: #d0d0d8 }
