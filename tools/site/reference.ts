@@ -1,6 +1,7 @@
 // Writes the reference of the API as Markdown, out of the OpenAPI and AsyncAPI documents: pages to read, without JavaScript.
 import { readFileSync } from 'node:fs'
 import { contractVersions } from '#core/text/contract-version.ts'
+import { guideSample } from './guide-samples.ts'
 import { anchorOf } from './markdown.ts'
 
 type Schema = {
@@ -188,6 +189,7 @@ function operationText({ document, version, method, path, operation }: Found): s
       source,
       '```',
     ]),
+    ...guideText(method, path),
     ...Object.entries(operation.responses).flatMap(([status, response]) =>
       responseText(document, status, resolved(document, response)),
     ),
@@ -195,6 +197,21 @@ function operationText({ document, version, method, path, operation }: Found): s
     `Errors: ${errorsOf(document, operation)}`,
     '',
   ]
+}
+
+const labels: Record<string, string> = { ts: 'TypeScript', python: 'Python', php: 'PHP' }
+
+/** The samples of the guide that calls an operation. */
+function guideText(method: string, path: string): string[] {
+  const sample = guideSample(method, path)
+  if (sample === undefined) return []
+  const { guide, heading, blocks } = sample
+  return blocks.flatMap(({ language, code }) => [
+    '',
+    `${labels[language] ?? language}, from [${heading}](guides/${guide}.md#${anchorOf(heading)}):`,
+    '',
+    `\`\`\`${language}\n${code}\`\`\``,
+  ])
 }
 
 function responseText(
