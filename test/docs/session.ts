@@ -20,6 +20,7 @@ const outsidePrograms = [
   'helm',
   'cosign',
   'nats',
+  'protoc',
   'psql',
   'npm',
   'python3',
