@@ -15,8 +15,16 @@ const harness = await startHarness(usualTexts)
 const browser = await launchChromium(await findChromium())
 const { page } = await visit(browser, { viewport: { width: 1_100, height: 700 } })
 
+/** Of a longer page, its beginning. */
+const maxHeight = 1_300
+
 async function take(name: string): Promise<void> {
-  const picture = await page.screenshot({ fullPage: true })
+  const { width, height } = page.viewportSize() ?? { width: 0, height: 0 }
+  await page.setViewportSize({ width, height: maxHeight })
+  const whole = await page.locator('body').boundingBox()
+  const clip = { x: 0, y: 0, width, height: Math.min(maxHeight, whole?.height ?? maxHeight) }
+  const picture = await page.screenshot({ clip })
+  await page.setViewportSize({ width, height })
   writeFileSync(join(folder, `console-${name}.png`), shrinkPng(picture))
 }
 
@@ -34,6 +42,7 @@ for (const [name, path] of [
   ['replay', `${base}/pushes/replays/${job.jobId}`],
   ['developers', `${base}/developers`],
   ['transfers', `${base}/transfers`],
+  ['settlements', `${base}/balances/settlements`],
   ['branding', `${base}/branding`],
   ['now', '/now'],
   ['inbox', '/inbox'],
