@@ -1,12 +1,17 @@
 // Faults of PostgreSQL: the machine of the primary is lost; a planned switchover; all servers are restarted in turn.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { eventually } from '../../support/eventually.ts'
+import { startCommits } from '../lab/commits.ts'
 import type { Lab } from '../lab/lab.ts'
 import type { Host } from '../lab/network.ts'
-import { type Fault, seconds } from './fault.ts'
+import type { Measures } from '../report/measure.ts'
+import { type Facts, type Fault, seconds } from './fault.ts'
 
 const newPrimaryWithinMs = 90_000
 const standbyWithinMs = 90_000
+/** A new primary takes commits once a standby follows it. */
+const commitsAgainMs = 5_000
 /** After so long every process has noticed that its primary is a standby. */
 const noticedWithinMs = 5_000
 
@@ -16,6 +21,7 @@ const primaryKilled: Fault = {
   required: 'creates resume within 3 s of the new primary, no manual step',
   async inject({ postgres }) {
     const lost = await postgres.primary()
+    const commits = await startCommits(postgres)
     const beganMs = performance.now()
     await postgres.lose(lost)
     const detectionS = await secondsUntilPrimary(
@@ -23,10 +29,12 @@ const primaryKilled: Fault = {
       (host) => host.name !== lost.name,
       beganMs,
     )
-    return { facts: { detectionS }, restore: () => postgres.bringBack(lost) }
+    await sleep(commitsAgainMs)
+    const noCommitS = await commits.stop()
+    return { facts: { detectionS, noCommitS }, restore: () => postgres.bringBack(lost) }
   },
-  measured: ({ gapS }, { detectionS = Number.NaN }) =>
-    `no create for ${seconds(gapS)}; Patroni had a new primary after ${seconds(detectionS)}`,
+  measured: ({ gapS }, { detectionS = Number.NaN, noCommitS = Number.NaN }) =>
+    `no create for ${seconds(gapS)}, no commit of a bare client for ${seconds(noCommitS)}; Patroni had a new primary after ${seconds(detectionS)}`,
 }
 
 const switchover: Fault = {
@@ -34,16 +42,30 @@ const switchover: Fault = {
   title: 'A planned switchover of PostgreSQL',
   required: 'no create for at most 3 s; no process stays on the former primary',
   async inject(lab) {
-    const { postgres } = lab
-    const beganMs = performance.now()
-    const { from, to } = await postgres.switchover()
-    const switchedS = await secondsUntilPrimary(postgres, ({ name }) => name === to.name, beganMs)
+    const { from, ...times } = await switchAndTime(lab)
     const stuck = await connectionsLeft(lab, from)
-    return { facts: { switchedS, stuck } }
+    return { facts: { ...times, stuck } }
   },
   mustBeZero: (_, { stuck = Number.NaN }) => ({ 'connections to the former primary': stuck }),
-  measured: ({ gapS }, { switchedS = Number.NaN }) =>
-    `no create for ${seconds(gapS)}; Patroni switched in ${seconds(switchedS)}`,
+  measured: switchoverMeasured,
+}
+
+/** Orders a switchover; resolves to the former primary and what it took. */
+async function switchAndTime({ postgres }: Lab) {
+  const commits = await startCommits(postgres)
+  const beganMs = performance.now()
+  const { from, to } = await postgres.switchover()
+  const switchedS = await secondsUntilPrimary(postgres, ({ name }) => name === to.name, beganMs)
+  await sleep(commitsAgainMs)
+  return { from, switchedS, noCommitS: await commits.stop() }
+}
+
+/** The words of the report. */
+function switchoverMeasured(
+  { gapS }: Measures,
+  { switchedS = Number.NaN, noCommitS = Number.NaN }: Facts,
+): string {
+  return `no create for ${seconds(gapS)}, no commit of a bare client for ${seconds(noCommitS)}; Patroni switched in ${seconds(switchedS)}`
 }
 
 async function secondsUntilPrimary(
@@ -92,17 +114,14 @@ const rolling: Fault = {
       await postgres.restart(standby)
       await postgres.healthy()
     }
-    const beganMs = performance.now()
-    const { from, to } = await postgres.switchover()
-    const switchedS = await secondsUntilPrimary(postgres, ({ name }) => name === to.name, beganMs)
+    const { from, ...times } = await switchAndTime(lab)
     const stuck = await connectionsLeft(lab, from)
     await postgres.restart(from)
     await postgres.healthy()
-    return { facts: { switchedS, stuck } }
+    return { facts: { ...times, stuck } }
   },
   mustBeZero: (_, { stuck = Number.NaN }) => ({ 'connections to the former primary': stuck }),
-  measured: ({ gapS }, { switchedS = Number.NaN }) =>
-    `no create for ${seconds(gapS)}; Patroni switched in ${seconds(switchedS)}`,
+  measured: switchoverMeasured,
 }
 
 export const postgresFaults = [primaryKilled, switchover, rolling]

@@ -32,6 +32,7 @@ const parameters = {
 
 /** The three servers. */
 export type Postgres = {
+  members: readonly Host[]
   /** The superuser's URL on a database: on the primary of the three, or on one member. Secret. */
   url(database: string, member?: Host): string
   primary(): Promise<Host>
@@ -87,6 +88,7 @@ export async function startPostgres(machines: Machines, authority: Authority): P
     return members.filter(({ name }) => name !== first.name)
   }
   return {
+    members,
     url,
     primary,
     findPrimary,
