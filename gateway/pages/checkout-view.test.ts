@@ -98,6 +98,7 @@ describe('an open request', () => {
     expect(display).toMatchObject({ isDisplay: true, means: undefined, countsDown: true })
     const scanned = checkoutView(atPointOfSale, 'en', { isScanned: true })
     expect(scanned).toMatchObject({ isDisplay: false, means: 'wallet', countsDown: true })
+    expect(scanned.methodLabels).toBe('Mobile wallet, card, credit card, debit card, or QR code')
     expect(checkoutView(checkout({}), 'en').countsDown).toBe(false)
   })
 
