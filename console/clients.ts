@@ -9,7 +9,7 @@ import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
 import { ItemClaimService } from '#gen/payweave/accounts/v1/item_claim_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
-import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
+import { BackendTaskService, OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
@@ -98,6 +98,7 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     customers: accounts.of(CustomerService),
     claims: accounts.of(ItemClaimService),
     onboardings: accounts.of(OnboardingService),
+    backendTasks: accounts.of(BackendTaskService),
     settlements: accounts.of(SettlementPostingService),
     payments: payments.of(PaymentsService),
     paymentOperations: payments.of(PaymentOperationsService),
@@ -194,6 +195,8 @@ const targetFields = [
   'approvalId',
   'deadLetterId',
   'eventId',
+  'attemptId',
+  'settlementId',
   'deliveryId',
   'jobId',
   'paymentId',

@@ -1,6 +1,10 @@
 // The commands on the ledger.
 import { setTimeout as delay } from 'node:timers/promises'
-import { CheckLedgerResponseSchema, LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
+import {
+  CheckLedgerResponseSchema,
+  GetLastLedgerCheckResponseSchema,
+  LedgerService,
+} from '#gen/payweave/accounts/v1/ledger_pb.js'
 import {
   GetBackfillResponseSchema,
   SettlementPostingService,
@@ -27,6 +31,14 @@ export const ledgerCommands: Command[] = [
     summary: 'Checks the rules of the ledger; exits with 1 on a violation.',
     options: accountsOptions,
     run: (context) => withAccounts(context, check),
+  },
+  {
+    name: 'ledger last-check',
+    operands: '',
+    summary:
+      'Shows what the check that accounts makes every five minutes found; exits with 1 on a violation.',
+    options: accountsOptions,
+    run: (context) => withAccounts(context, lastCheck),
   },
 ]
 
@@ -86,4 +98,16 @@ async function check(context: CommandContext, connection: Connection): Promise<v
     }
   }
   if (answer.findings.length + refused.length > 0) throw new Error('the ledger violates a rule')
+}
+
+async function lastCheck({ json, print }: CommandContext, connection: Connection): Promise<void> {
+  const answer = await connection.client(LedgerService).getLastLedgerCheck({})
+  const { findings, transfersChecked, checkTime } = answer
+  if (json) print(jsonLine(GetLastLedgerCheckResponseSchema, answer))
+  else {
+    for (const { rule, description } of findings) print(`${rule}  ${printable(description)}`)
+    const when = `checked ${transfersChecked} transfers at ${time(checkTime)}`
+    print(checkTime === undefined ? 'no check so far' : `${when}  found ${findings.length}`)
+  }
+  if (findings.length > 0) throw new Error('the ledger violates a rule')
 }

@@ -12,6 +12,7 @@ import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { listenCommand } from './listen.ts'
 import { eventDeadLettersCommand } from './operations/dead-letters.ts'
+import { decisionCommands } from './operations/decisions.ts'
 import { projectListCommands } from './operations/project-lists.ts'
 import { staffListCommands } from './operations/staff-lists.ts'
 import { stuckCommands } from './operations/stuck.ts'
@@ -45,4 +46,5 @@ export const portableCommands: readonly Command[] = [
   ...projectListCommands,
   ...staffListCommands,
   ...stuckCommands,
+  ...decisionCommands,
 ]

@@ -38,7 +38,7 @@ import { registerPushes } from '../routes/pushes.ts'
 import { registerReceivers } from '../routes/receivers.ts'
 import { registerSearch, type SearchLimits } from '../routes/search.ts'
 import { registerSettlements } from '../routes/settlements.ts'
-import { registerStuck } from '../routes/stuck.ts'
+import { registerStuck } from '../routes/stuck/stuck.ts'
 import type { Sandbox } from '../sandbox.ts'
 import { type LocalProviderOptions, registerLocalProvider } from '../sign-in/local-provider.ts'
 import type { Oidc } from '../sign-in/oidc.ts'
@@ -153,7 +153,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerDeadLetters(app, { worker, clients })
   registerEventDeadLetters(app, { worker, clients })
   registerAllRequests(app, { worker, clients })
-  registerLedger(app, { worker, clients, parts: options.parts })
+  registerLedger(app, { worker, clients })
   registerCatalogue(app, { worker, clients })
   registerRouting(app, { worker, clients })
   registerAudit(app, { worker, clients, db, people })

@@ -5,18 +5,21 @@ import { create, type DescMethod, toJsonString } from '@bufbuild/protobuf'
 /** A call with the name of the service's process, such as `payments`. */
 type MadeCall = { process: string; method: DescMethod; request: object }
 
-const storage = new AsyncLocalStorage<MadeCall[]>()
+/** The calls of a page, and the RPCs that one of its sections has named. */
+type Made = { calls: MadeCall[]; named: Set<string> }
+
+const storage = new AsyncLocalStorage<Made>()
 /** A page over many projects makes one call for each. */
 const maxShown = 3
 
 /** Runs a page's handler; what it renders knows the calls that it made. */
 export function withMadeCalls<T>(handle: () => T): T {
-  return storage.run([], handle)
+  return storage.run({ calls: [], named: new Set() }, handle)
 }
 
 /** Notes a call; without effect outside a page's handler. */
 export function noteMadeCall(call: MadeCall): void {
-  storage.getStore()?.push(call)
+  storage.getStore()?.calls.push(call)
 }
 
 /**
@@ -24,9 +27,21 @@ export function noteMadeCall(call: MadeCall): void {
  * docs/grpc.md sets; no secret is in them. Empty for a stream.
  */
 export function curlsOf(rpc: string): string[] {
-  const own = (storage.getStore() ?? []).filter(({ method }) => nameOf(method) === rpc)
+  const made = storage.getStore()
+  made?.named.add(rpc)
+  const own = (made?.calls ?? []).filter(({ method }) => nameOf(method) === rpc)
   return [...new Set(own.map(curlOf))].slice(0, maxShown)
 }
+
+/** The RPCs that the page has read and no section of it has named so far, in the order of the calls. */
+export function otherRpcs(): string[] {
+  const { calls, named } = storage.getStore() ?? { calls: [], named: new Set<string>() }
+  const reads = calls.map(({ method }) => nameOf(method)).filter((rpc) => isRead.test(rpc))
+  return [...new Set(reads)].filter((rpc) => !named.has(rpc))
+}
+
+/** What changes something is a button of the page, not a part of what it shows. */
+const isRead = /\/(Get|List)[A-Z]\w*$/
 
 function nameOf({ parent, name }: DescMethod): string {
   return `${parent.typeName}/${name}`

@@ -14,6 +14,8 @@ export type Reader = {
   within<T>(projectId: string | undefined, calls: () => Promise<T>): Promise<T>
 }
 
+const listRpc = 'payweave.accounts.v1.AccessService/ListProjects'
+
 /**
  * A page of a person's projects with the token of the next one, which only the staff's list has. A project of their roles that
  * does not exist is left out.
@@ -23,7 +25,7 @@ export async function projectsOf(
   { access }: Clients,
   page: { pageToken?: string; pageSize?: number } = {},
 ): Promise<{ projects: Project[]; nextPageToken: string }> {
-  if (mayOf(session, undefined)('payweave.accounts.v1.AccessService/ListProjects')) {
+  if (mayOf(session, undefined)(listRpc)) {
     return await within(undefined, () => access.listProjects(page))
   }
   const ids = new Set(session.memberships.flatMap(({ projectId }) => projectId ?? []))
@@ -33,6 +35,13 @@ export async function projectsOf(
     ),
   )
   return { projects: found.flatMap((one) => one?.project ?? []), nextPageToken: '' }
+}
+
+/** The RPC that `projectsOf` reads. */
+export function projectsRpc({ session }: Pick<Reader, 'session'>): string {
+  return mayOf(session, undefined)(listRpc)
+    ? listRpc
+    : 'payweave.accounts.v1.AccessService/GetProject'
 }
 
 /** Names of projects by their ids; of an installation with more than 200, those of the others are their ids. */

@@ -13,6 +13,7 @@ export type Cell =
   | { state: string }
   | { at: Time; by?: string | undefined; href?: string }
   | { forms: Form[] }
+  | { sends: RowForm; value: string }
   | { image: string; alt: string }
   | { trend: Trend }
 
@@ -80,6 +81,9 @@ export type Form = {
   second?: { action: string; button: string; frame: string } | undefined
 }
 
+/** A form of a section that the buttons of its rows send, each with a value of its own: a small page has one token for all of them. */
+export type RowForm = { id: string; action: string; button: string; name: string }
+
 /** A page of ours within a page; forms name it. */
 export type Frame = { name: string; title: string; path: string }
 
@@ -107,11 +111,14 @@ export type Section = {
   chart?: Chart | undefined
   table?: Table | undefined
   forms?: Form[] | undefined
+  rowForm?: RowForm | undefined
   frame?: Frame | undefined
   firstUrl?: string | undefined
   nextUrl?: string | undefined
-  /** `pkg.Service/Method` of what it shows. */
-  rpc?: string | undefined
+  /** `pkg.Service/Method` of what it shows; several where it shows what several answer. */
+  rpc?: string | readonly string[] | undefined
+  /** Commands of `payweave` that do the same: `stuck list`. */
+  commands?: readonly string[] | undefined
 }
 
 /** A page of sections, which the template `page` renders. `q` is what was searched for. */

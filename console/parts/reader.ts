@@ -20,17 +20,12 @@ export type Replica = {
   loopLagS: number | undefined
 }
 
-/** The last whole check of the ledger, and how many violations it found. */
-export type LedgerCheck = { timeMs: number; findings: number }
-
 /** What the page Now shows; undefined before the first round. */
 export type Seen = {
   timeMs: number
   replicas: Replica[]
   trends: BacklogTrend[]
   alerts: Alert[]
-  /** Undefined: no replica that was read has made one. */
-  ledgerCheck: LedgerCheck | undefined
 }
 
 /** Reads the parts until it is closed. */
@@ -47,8 +42,6 @@ const facts = {
   start: 'process_start_time_seconds',
   memory: 'process_resident_memory_bytes',
   lag: 'nodejs_eventloop_lag_p99_seconds',
-  checkTime: 'payweave_ledger_check_time_seconds',
-  findings: 'payweave_ledger_findings',
 }
 const wanted = new Set([
   ...Object.values(facts),
@@ -61,15 +54,13 @@ const wanted = new Set([
 /** Starts to read the parts. */
 export function watchParts(addresses: readonly PartAddress[], log: Logger): Parts {
   const history = createHistory()
-  let last: Pick<Seen, 'timeMs' | 'replicas' | 'ledgerCheck'> | undefined
+  let last: Pick<Seen, 'timeMs' | 'replicas'> | undefined
 
   async function read(): Promise<void> {
     const timeMs = Date.now()
     const parts = await Promise.all(addresses.map(readPart))
     history.add({ timeMs, samples: parts.flatMap(({ samples }) => samples) })
-    const checks = parts.flatMap((one) => one.checks)
-    const ledgerCheck = checks.toSorted((a, b) => b.timeMs - a.timeMs)[0]
-    last = { timeMs, replicas: parts.flatMap(({ replicas }) => replicas), ledgerCheck }
+    last = { timeMs, replicas: parts.flatMap(({ replicas }) => replicas) }
   }
 
   const loop = startLoop({
@@ -96,17 +87,8 @@ async function readPart({ part, url }: PartAddress) {
     one.samples.map((sample) => ({ ...sample, part })),
   )
   samples.push({ part, metric: repliesMetric, labels: {}, value: replies })
-  const checks = found.flatMap((one) => checkIn(one.samples))
-  if (replicas.length > 0) return { samples, replicas, checks }
-  return { samples, replicas: [unread(part, new URL(url).host, 'has no address')], checks }
-}
-
-/** The check that a replica made last; none for one that has made none. */
-function checkIn(samples: Sample[]): LedgerCheck[] {
-  const timeS = samples.find(({ metric }) => metric === facts.checkTime)?.value ?? 0
-  if (timeS === 0) return []
-  const found = samples.filter(({ metric }) => metric === facts.findings)
-  return [{ timeMs: timeS * 1_000, findings: found.reduce((sum, { value }) => sum + value, 0) }]
+  if (replicas.length > 0) return { samples, replicas }
+  return { samples, replicas: [unread(part, new URL(url).host, 'has no address')] }
 }
 
 /** The addresses behind a name; none where it is unknown. */

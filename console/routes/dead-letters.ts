@@ -21,7 +21,7 @@ const { EXHAUSTED, BLOCKED, GONE } = DeliveryState
 const deadStates = { [EXHAUSTED]: 'EXHAUSTED', [BLOCKED]: 'BLOCKED', [GONE]: 'GONE' }
 
 /** Each row has a form. */
-const pageSize = 25
+const pageSize = 22
 const csvPageSize = 200
 
 /** Registers `/dead-letters`, its file and its resend. */

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
-import { projectsOf } from '../http/projects.ts'
+import { projectsOf, projectsRpc } from '../http/projects.ts'
 import { asFile, type Worker } from '../http/work.ts'
 import { code, row, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
@@ -10,7 +10,6 @@ import { wordOf } from '../pages/words.ts'
 import { nextPageUrl, sendCsv } from './list.ts'
 
 const csvPageSize = 200
-const listProjects = 'payweave.accounts.v1.AccessService/ListProjects'
 
 /** Registers `/` and its file. */
 export function registerHome(
@@ -39,9 +38,7 @@ export function registerHome(
           ]),
         },
         ...nextPageUrl(work.request.url, nextPageToken),
-        rpc: work.may(listProjects)
-          ? listProjects
-          : 'payweave.accounts.v1.AccessService/GetProject',
+        rpc: projectsRpc(work),
       }
       return sendSections(work.reply, { title: 'Projects', sections: [list] })
     }),

@@ -1,5 +1,4 @@
 // The ledger for the staff: its settlements, its rules, and one transfer or hold as a T-account.
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { FastifyInstance } from 'fastify'
 import { isUuid } from '#core/identity/id.ts'
 import {
@@ -7,6 +6,7 @@ import {
   HoldState,
   InternalAccount,
   type LedgerAddress,
+  type LedgerFinding,
   type Posting,
   type Transfer,
 } from '#gen/payweave/accounts/v1/ledger_pb.js'
@@ -19,21 +19,23 @@ import { asFile, type Work, type Worker } from '../http/work.ts'
 import { amount, type Cell, code, count, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf, wordOf } from '../pages/words.ts'
-import type { LedgerCheck, Parts } from '../parts/reader.ts'
 import { orUndefined } from './found.ts'
-import { readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
-import { sendCsv } from './list.ts'
+import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
+import { retryOf } from './inbox/items.ts'
+import { formId, sendCsv } from './list.ts'
 
-type Options = { worker: Worker; clients: Clients; parts: Parts }
+type Options = { worker: Worker; clients: Clients }
 
+/** Rows of the last check; a check now lists all. */
+const maxFindings = 20
 /** The check reads the whole ledger. */
 const checkTimeoutMs = 60_000
 
 /** Registers `/ledger` and its check. */
-export function registerLedger(app: FastifyInstance, { worker, clients, parts }: Options): void {
+export function registerLedger(app: FastifyInstance, { worker, clients }: Options): void {
   app.get(
     '/ledger',
-    worker.page((work) => show(work, clients, parts.seen()?.ledgerCheck)),
+    worker.page((work) => show(work, clients)),
   )
   app.get(
     '/ledger/refused.csv',
@@ -58,12 +60,7 @@ export function registerLedger(app: FastifyInstance, { worker, clients, parts }:
             : undefined,
         sections: [
           {
-            warning: found.findings.length === 0 ? undefined : 'The ledger violates its rules.',
-            table: {
-              head: ['Rule', 'Finding'],
-              empty: 'No finding.',
-              rows: found.findings.map(({ rule, description }) => [code(rule), text(description)]),
-            },
+            ...findingsOf(found.findings),
             rpc: 'payweave.accounts.v1.LedgerService/CheckLedger',
           },
         ],
@@ -77,17 +74,33 @@ export function registerLedger(app: FastifyInstance, { worker, clients, parts }:
       return reply.redirect('/ledger?said=restarted', 303)
     }),
   )
+  app.post(
+    '/ledger/settlements/retry',
+    worker.page(async (work) => {
+      const settlementId = formId(work.form, 'settlement_id')
+      const { refused } = await decideClaimed(work, clients, 'settlement', settlementId, () =>
+        clients.settlements.retrySettlement({ settlementId }),
+      )
+      return work.reply.redirect(
+        `/ledger?said=${refused === undefined ? 'posted' : 'refused'}`,
+        303,
+      )
+    }),
+  )
 }
 
 const said: Record<string, string> = {
   ...saidOfClaims,
+  posted: 'The ledger has the settlement now.',
+  refused: 'The ledger has refused the settlement again. The list has the reason.',
   restarted: 'All settlements are compared again from the first.',
 }
 
-async function show(work: Work, clients: Clients, last: LedgerCheck | undefined) {
+async function show(work: Work, clients: Clients) {
   const { reply, query, may } = work
-  const [settlements, entry] = await Promise.all([
+  const [settlements, last, entry] = await Promise.all([
     clients.settlements.getBackfill({}),
+    clients.ledger.getLastLedgerCheck({}),
     entryOf(clients, query.get('project') ?? '', query.get('id') ?? ''),
   ])
   const claim = await readClaims(
@@ -101,9 +114,15 @@ async function show(work: Work, clients: Clients, last: LedgerCheck | undefined)
     sections: [
       {
         heading: 'Rules',
-        note: 'Checks every transfer, hold and balance. It locks nothing and may take a minute.',
-        facts: checkFacts(last),
+        note: 'Accounts checks every transfer, hold and balance every five minutes. A check locks nothing and may take a minute.',
+        facts: [
+          ['Last check', last.checkTime === undefined ? text('none') : { at: last.checkTime }],
+          ['Transfers', count(last.transfersChecked)],
+        ],
+        ...findingsOf(last.findings.slice(0, maxFindings)),
         forms: [{ action: '/ledger/check', button: 'Check now' }],
+        rpc: 'payweave.accounts.v1.LedgerService/GetLastLedgerCheck',
+        commands: ['ledger last-check', 'ledger check'],
       },
       {
         heading: 'A transfer or a hold',
@@ -134,14 +153,16 @@ async function show(work: Work, clients: Clients, last: LedgerCheck | undefined)
   })
 }
 
-/** The last check that accounts made by itself. */
-function checkFacts(last: LedgerCheck | undefined): [string, Cell][] {
-  if (last === undefined) return [['Last check', text('none that the console has seen')]]
-  const { timeMs, findings } = last
-  return [
-    ['Last check', { at: timestampFromMs(timeMs) }],
-    ['Its findings', count(findings)],
-  ]
+/** The list of what violates the rules. */
+function findingsOf(findings: LedgerFinding[]): Pick<Section, 'warning' | 'table'> {
+  return {
+    warning: findings.length === 0 ? undefined : 'The ledger violates its rules.',
+    table: {
+      head: ['Rule', 'Finding'],
+      empty: 'No finding.',
+      rows: findings.map(({ rule, description }) => [code(rule), text(description)]),
+    },
+  }
 }
 
 /** The T-account of an entry, or that there is none. */
@@ -222,18 +243,22 @@ function settlementsSection(
       ['File of those below', { text: 'CSV', href: '/ledger/refused.csv' }],
     ],
     table: {
-      head: ['Found', 'Settlement', 'Project', 'Reason', 'Claimed by', 'Claim'],
+      head: ['Found', 'Settlement', 'Project', 'Reason', 'Claimed by', 'Decide'],
       empty: 'The ledger has refused no settlement.',
       rows: refused.map((one) => [
         { at: one.refuseTime },
         code(one.settlementId),
         code(one.projectId),
         text(one.reason),
-        ...claim('settlement', one.settlementId, []),
+        ...claim('settlement', one.settlementId, [retryOf(one.settlementId)]),
       ]),
     },
     forms: mayRestart ? [{ action: '/ledger/backfill', button: 'Compare all again' }] : [],
-    rpc: 'payweave.accounts.v1.SettlementPostingService/GetBackfill',
+    rpc: [
+      'payweave.accounts.v1.SettlementPostingService/GetBackfill',
+      'payweave.accounts.v1.SettlementPostingService/RetrySettlement',
+    ],
+    commands: ['ledger refused', 'ledger retry', 'ledger backfill'],
   }
 }
 

@@ -16,7 +16,7 @@ import {
 } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
 import { OnboardingEventSchema } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
-import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
+import { BackendTaskService, OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
 import { type Queryable, sql } from '#platform/db/db.ts'
@@ -130,6 +130,7 @@ export async function startHarness(
   const accounts = createRpcClient(AccountsService, clientOf('gateway'))
   const reports = createRpcClient(ReviewReportService, clientOf('simulator'))
   const onboardings = createRpcClient(OnboardingService, clientOf('console'))
+  const backendTasks = createRpcClient(BackendTaskService, clientOf('console'))
   const customers = createRpcClient(CustomerService, clientOf('console'))
   const projects = await projectIds(db)
   return {
@@ -139,6 +140,7 @@ export async function startHarness(
     testClock,
     backend,
     engine,
+    backendTasks,
     /** Starts a second set of workers on the same tables. */
     start,
     port: server.port,

@@ -1,5 +1,6 @@
 // Tests what the staff sees of profiles whose review is open, and decides in place of the back end.
 import { randomUUID } from 'node:crypto'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { Code } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -7,10 +8,12 @@ import {
   FundsAccessStatus,
   OnboardingStatus,
 } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import { BackendTaskKind } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { parseMembership } from '#platform/rpc/auth/roles.ts'
 import { runWithContext } from '#platform/rpc/context.ts'
 import { newTraceparent } from '#platform/telemetry/spans.ts'
+import { eventually } from '../support/eventually.ts'
 import { freshNumber, type Harness, type ProfileInit, refusal, startHarness } from './harness.ts'
 
 let harness: Harness
@@ -102,6 +105,68 @@ describe('open reviews', () => {
     expect((await get(second.reviewId)).onboarding?.numberTaken).toBe(true)
     expect(await refusal(get(first.reviewId))).toBe('REVIEW_NOT_FOUND')
     expect(await refusal(get(randomUUID()))).toBe('REVIEW_NOT_FOUND')
+  })
+
+  it('an open review has others with its number or its e-mail address, but no rejected ones', async () => {
+    const mobileNumber = freshNumber()
+    const email = `efua-${mobileNumber.slice(1)}@example.com`
+    const first = await createWithReview({ mobileNumber, email })
+    const byNumber = await createWithReview({ mobileNumber })
+    const rejectedOne = await createWithReview({ mobileNumber })
+    const byEmail = await createWithReview({ email: email.toUpperCase() })
+    await decide(rejectedOne.reviewId, rejected)
+    await decide(byEmail.reviewId, completed)
+    const { duplicates } = (await get(first.reviewId)).onboarding ?? {}
+    expect(duplicates).toMatchObject([
+      {
+        accountId: byNumber.account?.accountId,
+        reviewId: byNumber.reviewId,
+        status: AccountStatus.PENDING_REVIEW,
+        accountNumber: '',
+        mobileNumber,
+      },
+      {
+        accountId: byEmail.account?.accountId,
+        reviewId: '',
+        status: AccountStatus.AVAILABLE,
+        accountNumber: expect.stringMatching(/^\d{10}$/),
+        email: email.toUpperCase(),
+      },
+    ])
+  })
+
+  it('what the back end does not take is listed with its attempts, and sent at once when a person asks', async () => {
+    const mobileNumber = freshNumber()
+    const tries = () =>
+      harness.backend.submitted.filter((one) => one.mobileNumber === mobileNumber).length
+    harness.backend.failNext(mobileNumber, 1_000)
+    const { reviewId } = await createWithReview({ mobileNumber })
+    const failing = async () => {
+      const { tasks } = await as('support', () => harness.backendTasks.listBackendTasks({}))
+      return tasks.find(({ subjectId }) => subjectId === reviewId)
+    }
+    // After eight attempts the next one is a minute away, longer than the lease of one that is made.
+    const task = await eventually(async () => {
+      const found = await failing()
+      const now = Date.now() + harness.testClock.offsetMs
+      const waitMs = found?.nextTime === undefined ? 0 : timestampMs(found.nextTime) - now
+      if (found !== undefined && found.attemptCount >= 8 && waitMs > 30_000) return found
+      if (waitMs <= 0 || (found?.attemptCount ?? 0) < 8) harness.testClock.advance(20_000)
+      return false
+    })
+    expect(task).toMatchObject({
+      kind: BackendTaskKind.SUBMIT_ONBOARDING,
+      projectId: harness.projects.demo,
+    })
+    harness.backend.failNext(mobileNumber, 0)
+    const before = tries()
+    const wanted = { subjectId: reviewId, kind: BackendTaskKind.SUBMIT_ONBOARDING }
+    const retry = (role: string) => as(role, () => harness.backendTasks.retryBackendTask(wanted))
+    await expect(retry('support')).rejects.toMatchObject({ cause: { code: Code.PermissionDenied } })
+    await retry('operator')
+    await eventually(() => tries() > before)
+    await eventually(async () => expect(await refusal(retry('operator'))).toBe('REVIEW_NOT_FOUND'))
+    expect(await failing()).toBeUndefined()
   })
 
   it('files of an open review are read byte for byte by those who decide', async () => {

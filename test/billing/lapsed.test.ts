@@ -42,7 +42,10 @@ beforeAll(async () => {
     identity: identityOf('accounts'),
     log: silentLog,
     routes: (router) =>
-      router.service(LedgerService, ledgerService({ db, writer: batchingLedger(db), checkDb: db })),
+      router.service(
+        LedgerService,
+        ledgerService({ db, writer: batchingLedger(db), checkDb: db, lastCheck: () => undefined }),
+      ),
   })
   const url = `http://127.0.0.1:${server.port}`
   pool = createRpcPool(url)

@@ -385,9 +385,15 @@ it('an id that is used again with other content is refused, and changes nothing'
   expect(await findCredit(db, credit.reference)).toMatchObject(credit)
 
   const refund = { ...credit, reference: randomUUID(), kind: 'refund', chargeId } as const
-  await acceptCredit(db, refund, 'sent by nobody')
-  await acceptCredit(db, refund, 'sent by nobody')
-  const ofOther = acceptCredit(db, { ...refund, chargeId: other }, 'sent by nobody')
+  await acceptCredit(db, refund, 'refunded by nobody')
+  // Its work waits for another try: to accept it once more has that made at once.
+  const later = `update work set next_at = clock_now() + interval '1 hour' where subject = $1`
+  await db.run({ name: 'test_later', text: later }, [refund.reference])
+  expect(await claimWork(db, 'refunded by nobody', 10, 1_000)).toEqual([])
+  await acceptCredit(db, refund, 'refunded by nobody')
+  const [due] = await claimWork(db, 'refunded by nobody', 10, 1_000)
+  expect(due?.subject).toBe(refund.reference)
+  const ofOther = acceptCredit(db, { ...refund, chargeId: other }, 'refunded by nobody')
   await expect(ofOther).rejects.toMatchObject(conflict)
   expect(await findCredit(db, refund.reference)).toMatchObject(refund)
 })

@@ -31,7 +31,8 @@ describe('a claim', () => {
       .map(([, kind]) => kind)
       .toSorted()
   /** Forms that end an item. */
-  const decisions = /action="\/(inbox\/(bills|refunds|onboardings\/[^"]+)|dead-letters\/resend)"/
+  const decisions =
+    /action="\/(inbox\/(bills|refunds|onboardings\/[^"]+)|ledger\/settlements\/retry|dead-letters\/resend)"/
 
   it.each(localPeople.filter(({ role }) => !role.startsWith('merchant_')))(
     'a claim is offered to a person with the role $role for what they may end',
@@ -62,7 +63,7 @@ describe('a claim', () => {
   it('a claim of someone else stops a decision before it reaches its service', async () => {
     const { staff, projects, calls } = harness.peers
     const { projectId, delivery } = projects.demo
-    hold('console:other@example.com', [BILL, REFUND, ONBOARDING, DEAD_LETTER])
+    hold('console:other@example.com', [BILL, REFUND, ONBOARDING, SETTLEMENT, DEAD_LETTER])
     const browser = await harness.signedIn('ama')
     const evidence = { note: 'their statement', reason: 'their passport' }
     calls.length = 0
@@ -77,6 +78,7 @@ describe('a claim', () => {
         },
       ],
       ['/inbox/refunds', { refund_id: randomUUID() }],
+      ['/ledger/settlements/retry', { settlement_id: staff.postableId }],
       [`/inbox/onboardings/${staff.reviewId}/reject`, {}],
       [
         '/dead-letters/resend',
@@ -103,6 +105,11 @@ describe('a claim', () => {
     ['/dead-letters/resend', { project_id: 'x', delivery_id: randomUUID(), request_id: 'x' }],
     ['/receivers/replays', { project_id: 'x', request_id: randomUUID() }],
     ['/stuck/calls', { subject_id: 'x', kind: 'payout' }],
+    ['/stuck/tasks', { subject_id: 'x', kind: 'request_consent' }],
+    ['/stuck/attempts', { attempt_id: 'x'.repeat(65) }],
+    ['/stuck/refunds', { refund_id: 'x' }],
+    ['/stuck/transfers', { movement_id: 'x' }],
+    ['/ledger/settlements/retry', { settlement_id: 'x' }],
   ])(
     'a form to %s with a text that is no id is refused before anything is claimed or written down',
     async (path, fields) => {

@@ -11,7 +11,7 @@ import { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
 import { ItemClaimService } from '#gen/payweave/accounts/v1/item_claim_pb.js'
 import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
-import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
+import { BackendTaskService, OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
@@ -101,6 +101,7 @@ export async function startHarness(texts?: Texts) {
       [BalanceService, peers.balances],
       [SettlementPostingService, peers.settlements],
       [OnboardingService, peers.onboardings],
+      [BackendTaskService, peers.backendTasks],
       [ItemClaimService, peers.claims],
       [CustomerService, peers.customers],
       [EventDeadLetterService, peers.eventDeadLetters],

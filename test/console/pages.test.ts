@@ -104,7 +104,7 @@ it('Now shows what is wrong with the parts, what waits, and alerts with their ru
   }
   const ledger = (await browser.get('/ledger')).text.replaceAll(/<[^>]+>/g, ' ')
   expect(ledger.replaceAll(/\s+/g, ' ')).toContain(
-    'Last check 2026-01-02 03:04:05 UTC Its findings 1',
+    'Last check 2026-01-02 03:04:05 UTC Transfers 3 Rule Finding L1',
   )
   part.ready = { status: 'ready', parts: {} }
   part.metrics = part.metrics.filter((line) => !line.includes('findings'))

@@ -276,6 +276,10 @@ export function newPeers(texts: Texts = evilTexts) {
     listWaitingTransactions: ({ pageSize }) => ({
       transactions: many(projects.demo.transfer, pageSize),
     }),
+    resumeTransaction() {
+      seen('ResumeTransaction')
+      return {}
+    },
     getTransaction({ projectId, movementId }) {
       const { transfer } = of(projectId)
       if (movementId === transfer.movementId) return { transaction: transfer }

@@ -1,4 +1,5 @@
 // Tests what each role may do: pages show no more, and services accept no more, even if the console does.
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ConfigurationError } from '#platform/process/configuration-error.ts'
@@ -69,6 +70,47 @@ it('every form of the console is an action by role, or has a test of its own', a
   ]
   const left = routes.filter((route) => !tried.has(route))
   expect(left.filter((route) => !others.some((other) => other.test(route)))).toEqual([])
+})
+
+it('what a person has asked again is written down with what it was about', async () => {
+  const browser = await harness.signedIn('ama')
+  const ids = { attempt_id: 'attempt-7', refund_id: randomUUID(), movement_id: randomUUID() }
+  await browser.post('/stuck/attempts', ids)
+  await browser.post('/stuck/refunds', ids)
+  const answer = await browser.post('/stuck/transfers', ids)
+  expect(answer.headers.get('location')).toBe('/stuck?said=asked')
+  expect((await browser.get('/stuck?said=asked')).text).toContain('It is asked again within')
+  const person = harness.personOf('ama')
+  const rows = await listActivity(harness.db, { person, projectId: '', before: '', limit: 50 })
+  const written = rows.map(({ rpc, target }) => `${rpc.split('/')[1]} ${target}`)
+  expect(written).toEqual(
+    expect.arrayContaining([
+      `EnquireAttempt ${ids.attempt_id}`,
+      `RepeatRefund ${ids.refund_id}`,
+      `ResumeTransaction ${ids.movement_id}`,
+    ]),
+  )
+})
+
+it('a settlement that is refused again stays with its reason, and one that is posted is off the list', async () => {
+  const browser = await harness.signedIn('ama')
+  const retry = async (id: string) => {
+    const answer = await browser.post('/ledger/settlements/retry', { settlement_id: id })
+    return answer.headers.get('location')
+  }
+  expect(await retry(harness.peers.staff.postableId)).toBe('/ledger?said=posted')
+  expect(await retry(randomUUID())).toBe('/ledger?said=refused')
+  const { text } = await browser.get('/ledger?said=refused')
+  expect(text).toContain('The ledger has refused the settlement again.')
+})
+
+it('the page of a new customer has its duplicates beside it, what is the same marked, and leads to open ones', async () => {
+  const { staff } = harness.peers
+  const browser = await harness.signedIn('ama')
+  const { text } = await browser.get(`/inbox/onboardings/${staff.reviewId}`)
+  expect(text).toContain('Duplicate 2')
+  expect(text.match(/ \(same\)/g)?.length).toBe(6)
+  expect(text).toContain(`href="/inbox/onboardings/${staff.otherReviewId}"`)
 })
 
 it('an event is retried and discarded at all services that have it, the consumers first', async () => {

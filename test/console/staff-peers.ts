@@ -13,8 +13,12 @@ import {
   InternalAccount,
   type LedgerService,
 } from '#gen/payweave/accounts/v1/ledger_pb.js'
-import { OnboardingStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
-import type { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
+import { AccountStatus, OnboardingStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import {
+  BackendTaskKind,
+  type BackendTaskService,
+  type OnboardingService,
+} from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import type { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import type { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { CallKind, type PaymentOperationsService } from '#gen/payweave/payments/v1/operations_pb.js'
@@ -37,8 +41,11 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     projectId: randomUUID(),
     transferId: randomUUID(),
     holdId: randomUUID(),
+    /** A refused settlement that the ledger takes now. */
+    postableId: randomUUID(),
     billId: `bill-${texts.id}`,
     reviewId: randomUUID(),
+    otherReviewId: randomUUID(),
     pictureId: randomUUID(),
     paperId: randomUUID(),
     oddId: randomUUID(),
@@ -65,6 +72,10 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       if (holdId !== staff.holdId) throw new Failure('HOLD_NOT_FOUND', 'unknown')
       return { hold: { holdId, projectId, amount: usd(5n), state: HoldState.OPEN, details } }
     },
+    getLastLedgerCheck() {
+      const findings = [{ rule: 'L1', description: texts.note }]
+      return { findings, transfersChecked: 3n, checkTime: time }
+    },
     checkLedger() {
       seen('CheckLedger')
       return { findings: [{ rule: 'L1', description: texts.note }], transfersChecked: 3n }
@@ -78,6 +89,11 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     restartBackfill() {
       seen('RestartBackfill')
       return {}
+    },
+    retrySettlement({ settlementId }) {
+      seen('RetrySettlement')
+      if (settlementId === staff.postableId) return {}
+      return { refused: { settlementId, projectId: staff.projectId, reason: texts.note } }
     },
   }
   const catalogue: Partial<ServiceImpl<typeof CatalogueService>> = {
@@ -142,6 +158,26 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       seen('RetryCall')
       return {}
     },
+    enquireAttempt() {
+      seen('EnquireAttempt')
+      return {}
+    },
+    repeatRefund() {
+      seen('RepeatRefund')
+      return {}
+    },
+  }
+  const backendTasks: Partial<ServiceImpl<typeof BackendTaskService>> = {
+    listBackendTasks() {
+      const task = { subjectId: randomUUID(), projectId: staff.projectId, attemptCount: 9 }
+      const kind = BackendTaskKind.SUBMIT_ONBOARDING
+      // As many as the service lists at most.
+      return { tasks: many({ ...task, kind, createTime: time, nextTime: time }, 200) }
+    },
+    retryBackendTask() {
+      seen('RetryBackendTask')
+      return {}
+    },
   }
   const routing: Partial<ServiceImpl<typeof RoutingService>> = {
     listRoutes() {
@@ -175,6 +211,12 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       // As many as the service lists at most.
       return { balances: many(balance, 200) }
     },
+    listSuspenseItems() {
+      const ids = { transferId: randomUUID(), projectId: staff.projectId, paymentId: randomUUID() }
+      const item = { ...ids, reference: texts.id, amount: usd(300n), sinceTime: time }
+      // As many as the service lists at most.
+      return { items: many(item, 200) }
+    },
     listFloatPostings({ pageToken, pageSize }) {
       const posting = { transferId: randomUUID(), amount: usd(-1_234n), details, cleared: true }
       const postings = many({ ...posting, time }, pageSize)
@@ -198,6 +240,18 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     { ...artefact, artefactId: staff.paperId, mediaType: 'application/pdf' },
     { ...artefact, artefactId: staff.oddId, mediaType: 'text/html' },
   ]
+  const duplicate = {
+    accountId: randomUUID(),
+    firstName: texts.name,
+    lastName: texts.name,
+    email: 'other@example.com',
+    mobileNumber: texts.number,
+    createTime: time,
+  }
+  const duplicates = [
+    { ...duplicate, status: AccountStatus.AVAILABLE, accountNumber: texts.id },
+    { ...duplicate, status: AccountStatus.PENDING_REVIEW, reviewId: staff.otherReviewId },
+  ]
   const openReview = (reviewId: string) => {
     if (reviewId !== staff.reviewId) throw new Failure('REVIEW_NOT_FOUND', 'unknown')
   }
@@ -205,7 +259,8 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     listOnboardings: ({ pageSize }) => ({ onboardings: many(onboarding, pageSize) }),
     getOnboarding({ reviewId }) {
       openReview(reviewId)
-      return { onboarding: { ...onboarding, details: { occupation: texts.note }, artefacts } }
+      const details = { occupation: texts.note }
+      return { onboarding: { ...onboarding, details, artefacts, duplicates } }
     },
     decideOnboarding({ reviewId, outcome }) {
       openReview(reviewId)
@@ -221,10 +276,7 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     },
   }
   /** Who has which kind of item; every other item is the reader's own. */
-  const holders = new Map([
-    [ItemKind.SUSPENSE, texts.person],
-    [ItemKind.SETTLEMENT, ''],
-  ])
+  const holders = new Map([[ItemKind.SUSPENSE, texts.person]])
   const claimOf = (item: Item) => {
     const own = `console:${currentContext()?.caller?.person?.id}`
     return { item, holder: holders.get(item.kind) ?? own, claimTime: time }
@@ -254,6 +306,7 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     ledger,
     settlements,
     catalogue,
+    backendTasks,
     paymentOperations,
     routing,
     balances,

@@ -1,4 +1,5 @@
 // Transactions that wait for the back end: held, submitted, queried, reversed, completed; the outcome is never guessed.
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TransferState } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { TransactionStatus, TransactionType } from '#gen/payweave/institution/v1/institution_pb.js'
@@ -93,6 +94,25 @@ describe('a transfer to the outside', () => {
     await harness.create({ ...asked, creditParty: elsewhere })
     expect(harness.accounts.isSpent(token)).toBe(true)
   })
+})
+
+it('the back end is asked for the outcome of a transfer at once when a person wants it, and not after its end', async () => {
+  const { asked } = sender()
+  const made = await harness.create(asked)
+  const transfer = await eventually(() => harness.backend.transfers.get(made.movementId) ?? false)
+  transfer.state = TransferState.COMPLETED
+  const resume = (movementId = made.movementId) =>
+    harness.institution.resumeTransaction({ movementId })
+  // While it is submitted nothing else is done. The next enquiry would be a minute later.
+  const submitted = {
+    name: 'test_submitted',
+    text: 'select from transaction where movement_id = $1 and told_time is not null',
+  }
+  await eventually(async () => (await harness.db.row(submitted, [made.movementId])) !== undefined)
+  await resume()
+  await harness.becomes(made.transactionId, TransactionStatus.COMPLETED)
+  await eventually(async () => expect(await refusal(resume())).toBe('TRANSACTION_NOT_FOUND'))
+  expect(await refusal(resume(randomUUID()))).toBe('TRANSACTION_NOT_FOUND')
 })
 
 describe('a transfer from the outside', () => {

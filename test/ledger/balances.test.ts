@@ -9,6 +9,7 @@ import {
   ListFloatPostingsRequestSchema,
   ListOpenBalancesRequestSchema,
   ListProjectBalancesRequestSchema,
+  ListSuspenseItemsRequestSchema,
 } from '#gen/payweave/accounts/v1/balances_pb.js'
 import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { parseMembership } from '#platform/rpc/auth/roles.ts'
@@ -102,6 +103,44 @@ it('a merchant sees their own money, fees and debt; accounts of ours are for the
   await expect(list(projectId, person(`merchant_viewer:${randomId()}`))).rejects.toMatchObject({
     reason: 'PERMISSION_DENIED',
   })
+})
+
+it('money in suspense is listed by payment, the oldest first, until it has left', async () => {
+  const projectId = randomId()
+  const into = async (paymentId: string, amountMinor: bigint) => {
+    const transferId = newId()
+    const lines = moving({ internal: 'clearing' }, { internal: 'suspense' }, amountMinor, currency)
+    const metadata = { kind: 'late_receipt', payment_id: paymentId }
+    const details = {
+      reference: `order ${paymentId}`,
+      description: '',
+      method: 'payment',
+      metadata,
+    }
+    await postTransfer(harness.db, { projectId, transferId, lines, details })
+    harness.clock.advance(60_000)
+    return transferId
+  }
+  const items = async () =>
+    (await balances.listSuspenseItems(create(ListSuspenseItemsRequestSchema, {}), context)).items
+      ?.filter((one) => one.projectId === projectId)
+      .map(({ transferId, paymentId, reference, amount }) => [
+        transferId,
+        paymentId,
+        reference,
+        amount?.minorUnits,
+      ])
+  const first = await into('first', 50n)
+  const second = await into('second', 70n)
+  await into('first', 5n)
+  expect(await items()).toEqual([
+    [first, 'first', 'order first', 55n],
+    [second, 'second', 'order second', 70n],
+  ])
+  await into('first', -55n)
+  expect(await items()).toEqual([[second, 'second', 'order second', 70n]])
+  await into('second', -70n)
+  expect(await items()).toEqual([])
 })
 
 it('money in suspense is listed over all projects until it is gone', async () => {

@@ -3,7 +3,9 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#core/identity/id.ts'
 import type { Database, Queryable } from '#platform/db/db.ts'
+import { ledgerService } from '../../services/accounts/ledger/api/ledger.ts'
 import { ledgerMetrics } from '../../services/accounts/ledger/metrics.ts'
+import { batchingLedger } from '../../services/accounts/ledger/operations/batching.ts'
 import { createHold, voidHold } from '../../services/accounts/ledger/operations/hold.ts'
 import {
   postTransfer,
@@ -223,6 +225,17 @@ describe('the checker finds', () => {
       expect(await registry.metrics()).toMatch(/payweave_ledger_check_time_seconds 1\d{9}/),
     )
     expect(await registry.metrics()).toContain('payweave_ledger_findings{rule="L3"} 100')
+    const last = checks.last()
+    expect(last?.findings.filter(({ rule }) => rule === 'L3')).toHaveLength(100)
+    const service = ledgerService({
+      db,
+      writer: batchingLedger(db),
+      checkDb: db,
+      lastCheck: checks.last,
+    })
+    const answer = await service.getLastLedgerCheck({} as never, {} as never)
+    expect(answer.findings).toEqual(last?.findings)
+    expect(answer.checkTime).toBeDefined()
     await checks.close()
   })
 })

@@ -53,7 +53,10 @@ beforeAll(async () => {
     identity: identityOf('accounts'),
     log: silentLog,
     routes: (router) => {
-      router.service(LedgerService, ledgerService({ db, writer: batchingLedger(db), checkDb: db }))
+      router.service(
+        LedgerService,
+        ledgerService({ db, writer: batchingLedger(db), checkDb: db, lastCheck: () => undefined }),
+      )
       router.service(MovementService, movementService({ db, userLimits }))
     },
   })

@@ -9,6 +9,7 @@ import {
   type PaymentOperationsService,
   WaitingRefundState,
 } from '#gen/payweave/payments/v1/operations_pb.js'
+import { PayerState } from '#gen/payweave/payments/v1/payments_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { at, type Harness, payer, startHarness } from './harness.ts'
 import { as } from './person.ts'
@@ -94,6 +95,25 @@ describe('refunds that wait', () => {
   })
 })
 
+it('a refund without an outcome is sent again when a person asks, however often, and never after its outcome', async () => {
+  const { refundId } = await refund()
+  const { refunds } = harness.backend.received
+  const repeat = (role = 'support') => as(role, () => operations.repeatRefund({ refundId }))
+  await expect(repeat('finance')).rejects.toMatchObject({ cause: { code: Code.PermissionDenied } })
+  const done = {
+    name: 'test_refund_done',
+    text: `select from task where subject_id = $1 and kind = 'refund' and done_time is not null`,
+  }
+  for (let round = 0; round < 2; round += 1) {
+    await eventually(async () => (await harness.db.row(done, [refundId])) !== undefined)
+    refunds.delete(refundId)
+    await repeat()
+  }
+  await eventually(() => refunds.has(refundId))
+  await harness.reports.reportRefund({ refundId, outcome: TransferOutcome.COMPLETED })
+  await expect(repeat()).rejects.toMatchObject({ reason: 'CHARGE_NOT_FOUND' })
+})
+
 describe('attempts without an outcome', () => {
   const processing = (minAgeS: number, pageToken = '', pageSize = 1) =>
     as('support', () => operations.listProcessingAttempts({ minAgeS, pageToken, pageSize }))
@@ -120,6 +140,54 @@ describe('attempts without an outcome', () => {
     harness.testClock.advance(1_000)
     expect((await processing(1, '', 200)).attempts).toMatchObject(made.slice(1))
     await expect(processing(0, 'nonsense')).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
+  })
+
+  it('the back end is asked for the outcome of an attempt at once when a person wants it, but not while its call may be under way', async () => {
+    const { received, state } = harness.backend
+    const called = Promise.withResolvers<void>()
+    const answered = Promise.withResolvers<AttemptOutcome>()
+    state.wallet = () => {
+      called.resolve()
+      return answered.promise
+    }
+    const { paymentId, payers } = await harness.create({ payers: [payer()] })
+    const { linkToken } = at(payers)
+    await eventually(() => received.charges.has(at(payers).payerId))
+    const paying = harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    await called.promise
+    const row = async () => {
+      const found = await harness.db.row<{ attemptId: string; dueInS: number; enquiries: number }>(
+        {
+          name: 'attempt_of_payment',
+          text: `select attempt_id as "attemptId", enquiries,
+            extract(epoch from next_enquiry_time - clock_now())::float8 as "dueInS"
+            from attempt where payment_id = $1`,
+        },
+        [paymentId],
+      )
+      if (found === undefined) throw new Error('no attempt')
+      return found
+    }
+    const { attemptId } = await row()
+    const ask = (role = 'support') => as(role, () => operations.enquireAttempt({ attemptId }))
+    await expect(ask('finance')).rejects.toMatchObject({ cause: { code: Code.PermissionDenied } })
+    await ask()
+    expect((await row()).dueInS).toBeGreaterThan(0)
+    answered.resolve(AttemptOutcome.PROCESSING)
+    await paying
+    // Enquiries that found nothing have put the next one off.
+    await eventually(async () => {
+      harness.testClock.advance(60_000)
+      return (await row()).enquiries >= 4
+    })
+    await eventually(async () => (await row()).dueInS > 2)
+    received.attempts.set(attemptId, AttemptOutcome.PAID)
+    await ask()
+    await ask().catch(() => undefined)
+    await eventually(async () =>
+      expect((await harness.get(paymentId)).payers[0]?.state).toBe(PayerState.PAID),
+    )
+    await expect(ask()).rejects.toMatchObject({ reason: 'CHARGE_NOT_FOUND' })
   })
 })
 

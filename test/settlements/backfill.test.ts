@@ -4,6 +4,7 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
+import { RetrySettlementRequestSchema } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { PaymentEventSchema } from '#gen/payweave/payments/v1/payment_event_pb.js'
 import {
@@ -14,6 +15,7 @@ import {
 import { settlementPostingService } from '../../services/accounts/ledger/api/settlements.ts'
 import { postTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
 import { postSettlements } from '../../services/accounts/ledger/operations/settlement-posting.ts'
+import type { RetryOptions } from '../../services/accounts/ledger/operations/settlement-retry.ts'
 import { listRefusals, readBackfill } from '../../services/accounts/ledger/store/backfill-store.ts'
 import { backfillPage, startBackfill } from '../../services/accounts/ledger/workers/backfill.ts'
 import { postEvents } from '../../services/accounts/ledger/workers/settlement-consumer.ts'
@@ -46,6 +48,8 @@ async function postedIds(): Promise<string[]> {
 async function settlementIds(): Promise<string[]> {
   return (await harness.settlements()).map((row) => row.settlement_id)
 }
+
+const retryOptions = () => ({ ...harness.job, payments: harness.list })
 
 /** Payments whose list is one page. */
 function listing(settlements: Settlement[]) {
@@ -124,7 +128,7 @@ describe('the backfill', () => {
     harness.settle()
     await backfillPage(harness.job)
     const before = await harness.balances()
-    await settlementPostingService(harness.ledger, () => {}).restartBackfill(
+    await settlementPostingService(retryOptions(), () => {}).restartBackfill(
       {} as never,
       {} as never,
     )
@@ -135,6 +139,40 @@ describe('the backfill', () => {
       checkedCount: 6n,
       postedCount: 0n,
     })
+  })
+
+  it('one refused settlement is posted once more when a person asks, and stays refused as long as it cannot be', async () => {
+    await payTimes(1)
+    harness.settle()
+    const { settlements } = await harness.list.listSettlements({})
+    const [bad] = settlements
+    if (bad === undefined) throw new Error('nothing was made')
+    const { settlementId } = bad
+    const broken = { ...bad, transactionId: 'no \u0000 in a text' }
+    await backfillPage({ ...harness.job, payments: listing([broken]) })
+    const retry = (payments: RetryOptions['payments'], id = settlementId) =>
+      settlementPostingService({ ...harness.job, payments }, () => {}).retrySettlement(
+        create(RetrySettlementRequestSchema, { settlementId: id }),
+        {} as never,
+      )
+    const { refused } = await retry(listing([broken]))
+    expect(refused).toMatchObject({ settlementId, projectId: bad.projectId })
+    await expect(retry(harness.list, newId())).rejects.toMatchObject({
+      reason: 'TRANSFER_NOT_FOUND',
+    })
+    expect((await retry(harness.list)).refused).toBeUndefined()
+    expect(await postedIds()).toEqual([settlementId])
+    expect(await listRefusals(harness.ledger, 10)).toEqual([])
+    await expect(retry(harness.list)).rejects.toMatchObject({ reason: 'TRANSFER_NOT_FOUND' })
+    const audit = {
+      name: 'audit_of_retries',
+      text: `select target_id, details from access_audit where action = 'retry_settlement'
+        order by occurred_at`,
+    }
+    expect(await harness.ledger.rows(audit, [])).toEqual([
+      { target_id: settlementId, details: { state: 'refused' } },
+      { target_id: settlementId, details: { state: 'posted' } },
+    ])
   })
 
   it('the backfill waits for payments to come up', async () => {

@@ -1,12 +1,15 @@
 // The commands that list what waits for the staff in all projects: new customers, refunds, dead letters, receivers, claims.
-import { BalanceService, ProjectBalanceSchema } from '#gen/payweave/accounts/v1/balances_pb.js'
+import { BalanceService, SuspenseItemSchema } from '#gen/payweave/accounts/v1/balances_pb.js'
 import {
   ItemClaimSchema,
   ItemClaimService,
   ItemKind,
 } from '#gen/payweave/accounts/v1/item_claim_pb.js'
-import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { OnboardingSchema, OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
+import {
+  RefusedSettlementSchema,
+  SettlementPostingService,
+} from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import {
   DeliveryKind,
@@ -66,17 +69,37 @@ export const staffListCommands: Command[] = [
   }),
   listCommand({
     name: 'balance suspense',
-    summary: 'Lists the money in suspense by project and currency.',
+    summary: 'Lists the money in suspense by payment, oldest first; at most 200.',
     part: 'accounts',
     isOfProject,
-    schema: ProjectBalanceSchema,
-    headings: ['PROJECT', 'POSTED'],
-    cells: (one) => [one.projectId, money(one.posted)],
+    schema: SuspenseItemSchema,
+    headings: ['SINCE', 'AMOUNT', 'PAYMENT', 'REFERENCE', 'TRANSFER', 'PROJECT'],
+    cells: (one) => [
+      time(one.sinceTime),
+      money(one.amount),
+      one.paymentId || '-',
+      one.reference,
+      one.transferId,
+      one.projectId,
+    ],
     none: 'no money is in suspense',
     async read({ connection }) {
-      const internal = InternalAccount.SUSPENSE
-      const listed = await connection.client(BalanceService).listOpenBalances({ internal })
-      return { items: listed.balances, nextPageToken: '' }
+      const listed = await connection.client(BalanceService).listSuspenseItems({})
+      return { items: listed.items, nextPageToken: '' }
+    },
+  }),
+  listCommand({
+    name: 'ledger refused',
+    summary: 'Lists the settlements that the ledger refused, newest first; at most 100.',
+    part: 'accounts',
+    isOfProject,
+    schema: RefusedSettlementSchema,
+    headings: ['FOUND', 'SETTLEMENT', 'PROJECT', 'REASON'],
+    cells: (one) => [time(one.refuseTime), one.settlementId, one.projectId, one.reason],
+    none: 'no settlement is refused',
+    async read({ connection }) {
+      const { refused } = await connection.client(SettlementPostingService).getBackfill({})
+      return { items: refused, nextPageToken: '' }
     },
   }),
   listCommand({

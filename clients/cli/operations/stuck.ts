@@ -1,4 +1,5 @@
 // The commands on what takes too long: calls that the back end does not take, attempts, refunds, transfers and quotes without an end.
+import { BackendTaskKind, BackendTaskService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
 import {
   CallKind,
@@ -12,7 +13,7 @@ import { type ListShape, printList } from '../output/table.ts'
 import { UsageError } from '../usage-error.ts'
 import { servicesOptions, withServices } from './services.ts'
 
-const parts = ['payments', 'institution', 'quotes'] as const
+const parts = ['accounts', 'payments', 'institution', 'quotes'] as const
 const pageSize = 200
 
 /** The commands of `stuck`. */
@@ -21,17 +22,26 @@ export const stuckCommands: Command[] = [
     name: 'stuck list',
     operands: '',
     summary:
-      'Lists calls that the back end does not take, refunds without an outcome, and attempts, transfers and quotes that have waited for ten minutes; the oldest 200 of each.',
+      'Lists calls that the back end does not take, with profiles and consents, refunds without an outcome, and attempts, transfers and quotes that have waited for ten minutes; the oldest 200 of each. A held quote has the id of the transfer that holds it.',
     options: servicesOptions(parts),
     run: list,
   },
   {
     name: 'stuck retry',
-    operands: '<announce, withdraw, refund or payout> <id>',
+    operands: '<announce, withdraw, refund, payout, submit_onboarding or request_consent> <id>',
     summary:
       'Makes a call that the back end does not take due now; the id is that of "stuck list".',
-    options: servicesOptions(['payments']),
+    options: servicesOptions(['payments', 'accounts']),
     run: retry,
+  },
+  {
+    name: 'stuck ask',
+    operands: '<attempt, refund or transfer> <id>',
+    operandWords: ['attempt', 'refund', 'transfer'],
+    summary:
+      'Has the back end asked now for the outcome of an attempt, a refund or a transfer; for a held quote pass the transfer that holds it.',
+    options: servicesOptions(['payments', 'institution']),
+    run: ask,
   },
 ]
 
@@ -60,11 +70,12 @@ const shape: ListShape<Stuck> = {
 }
 
 function list(context: CommandContext): Promise<void> {
-  return withServices(context, parts, async ({ payments, institution, quotes }) => {
+  return withServices(context, parts, async ({ accounts, payments, institution, quotes }) => {
     const operations = payments.client(PaymentOperationsService)
     const state = WaitingRefundState.SENT
-    const [failing, processing, sent, waiting, held] = await Promise.all([
+    const [failing, tasks, processing, sent, waiting, held] = await Promise.all([
       operations.listFailingCalls({}),
+      accounts.client(BackendTaskService).listBackendTasks({}),
       operations.listProcessingAttempts({ pageSize }),
       operations.listWaitingRefunds({ state, pageSize }),
       institution.client(InstitutionService).listWaitingTransactions({ pageSize }),
@@ -74,6 +85,14 @@ function list(context: CommandContext): Promise<void> {
     const found: Stuck[] = [
       ...failing.calls.map((one) => ({
         kind: wordOf(CallKind, one.kind),
+        since: time(one.createTime),
+        id: one.subjectId,
+        projectId: one.projectId,
+        next: time(one.nextTime),
+        tries: one.attemptCount,
+      })),
+      ...tasks.tasks.map((one) => ({
+        kind: wordOf(BackendTaskKind, one.kind),
         since: time(one.createTime),
         id: one.subjectId,
         projectId: one.projectId,
@@ -102,11 +121,11 @@ function list(context: CommandContext): Promise<void> {
         id: one.movementId,
         projectId: one.projectId,
       })),
-      ...held.quotes.map(({ quote, reserveTime }) => ({
+      ...held.quotes.map(({ quote, movementId, reserveTime }) => ({
         ...none,
         kind: 'held quote',
         since: time(reserveTime),
-        id: quote?.quoteId ?? '',
+        id: movementId,
         projectId: quote?.projectId ?? '',
       })),
     ]
@@ -114,18 +133,50 @@ function list(context: CommandContext): Promise<void> {
   })
 }
 
-async function retry(context: CommandContext): Promise<void> {
-  const [word, subjectId, ...others] = context.operands
-  if (word === undefined || subjectId === undefined || others.length > 0) {
-    throw new UsageError('pass the kind of a call and the id of "stuck list"')
+function kindAndId({ operands }: CommandContext): [word: string, id: string] {
+  const [word, id, ...others] = operands
+  if (word === undefined || id === undefined || others.length > 0) {
+    throw new UsageError('pass a kind and the id of "stuck list"')
   }
-  const kind = valueOf(CallKind, word, 'kind')
-  await withServices(context, ['payments'], ({ payments }) =>
-    payments.client(PaymentOperationsService).retryCall({ subjectId, kind }),
-  )
-  context.print(
-    context.json
-      ? JSON.stringify({ kind: word, id: subjectId })
-      : `the ${word} of ${subjectId} is due`,
-  )
+  return [word, id]
+}
+
+async function retry(context: CommandContext): Promise<void> {
+  const [word, subjectId] = kindAndId(context)
+  if (Object.hasOwn(BackendTaskKind, word.toUpperCase())) {
+    const kind = valueOf(BackendTaskKind, word, 'kind')
+    await withServices(context, ['accounts'], ({ accounts }) =>
+      accounts.client(BackendTaskService).retryBackendTask({ subjectId, kind }),
+    )
+  } else {
+    const kind = valueOf(CallKind, word, 'kind')
+    await withServices(context, ['payments'], ({ payments }) =>
+      payments.client(PaymentOperationsService).retryCall({ subjectId, kind }),
+    )
+  }
+  printDue(context, word, subjectId)
+}
+
+async function ask(context: CommandContext): Promise<void> {
+  const [word, id] = kindAndId(context)
+  if (word === 'attempt') {
+    await withServices(context, ['payments'], ({ payments }) =>
+      payments.client(PaymentOperationsService).enquireAttempt({ attemptId: id }),
+    )
+  } else if (word === 'refund') {
+    await withServices(context, ['payments'], ({ payments }) =>
+      payments.client(PaymentOperationsService).repeatRefund({ refundId: id }),
+    )
+  } else if (word === 'transfer') {
+    await withServices(context, ['institution'], ({ institution }) =>
+      institution.client(InstitutionService).resumeTransaction({ movementId: id }),
+    )
+  } else {
+    throw new UsageError('the kind must be one of attempt, refund, transfer')
+  }
+  printDue(context, word, id)
+}
+
+function printDue({ json, print }: CommandContext, kind: string, id: string): void {
+  print(json ? JSON.stringify({ kind, id }) : `the ${kind} ${id} is due`)
 }

@@ -11,17 +11,22 @@ import {
   updateCredit,
   updateReturnedRefund,
 } from '../store/payment-store.ts'
-import { holdWork, insertWork } from '../store/work-store.ts'
+import { hastenWork, holdWork, insertWork } from '../store/work-store.ts'
+
+const reportKind = 'report.payments'
 
 /**
- * Stores a credit with the work of this kind that sends it; repeating it changes nothing. Rejects with REFERENCE_CONFLICT when
- * the reference is that of another credit.
+ * Stores a credit with the work of this kind that sends it. Repeating it moves nothing: what is open of its work, or of its report, is
+ * done at once. Rejects with REFERENCE_CONFLICT when the reference is that of another credit.
  */
 export async function acceptCredit(db: Database, credit: Credit, workKind: string): Promise<void> {
   const { reference } = credit
   await db.transaction(async (tx) => {
     if (!(await insertCredit(tx, credit))) {
-      if (isSame(credit, await findCredit(tx, reference))) return
+      if (isSame(credit, await findCredit(tx, reference))) {
+        await hastenWork(tx, [workKind, reportKind], reference)
+        return
+      }
       throw new Failure('REFERENCE_CONFLICT', `${reference} was used with other content`)
     }
     const payload = Buffer.alloc(0)

@@ -1,17 +1,14 @@
-// Everything that waits for a person of the staff as one list by age, the same as a CSV file, and money in suspense.
+// Everything that waits for a person of the staff as one list by age, and the same as a CSV file.
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
-import { formatAmount } from '#core/money/money.ts'
-import type { ProjectBalance } from '#gen/payweave/accounts/v1/balances_pb.js'
-import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import type { Clients } from '../../clients.ts'
 import { answered, missingSection } from '../../http/answered.ts'
 import { asFile, type Work, type Worker } from '../../http/work.ts'
-import { amount, code, type Section, text } from '../../pages/blocks.ts'
+import { amount, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
-import { money, timeOf } from '../../pages/words.ts'
+import { timeOf } from '../../pages/words.ts'
 import { rejectedEvents } from '../administration/event-dead-letters.ts'
-import { type CsvPage, firstRows, formId, nextPageUrl, sendCsv, withFilters } from '../list.ts'
+import { type CsvPage, formId, nextPageUrl, sendCsv, withFilters } from '../list.ts'
 import { saidOfApprovals, waitingSection } from './approvals.ts'
 import { decideClaimed, noClaims, readClaims, type ShowClaim, saidOfClaims } from './claims.ts'
 import {
@@ -21,6 +18,7 @@ import {
   byAge,
   type InboxItem,
   kindWords,
+  listRpcs,
   nameOf,
   pageByAge,
   projectCell,
@@ -29,8 +27,6 @@ import {
 
 /** Most rows have a form. */
 const pageSize = 20
-/** Rows of the section without ages. */
-const suspenseRows = 8
 const csvPageSize = 100
 
 type Options = { worker: Worker; clients: Clients }
@@ -44,18 +40,6 @@ export function registerInbox(app: FastifyInstance, { worker, clients }: Options
   app.get(
     '/inbox.csv',
     worker.page((work) => sendFile(work, clients), asFile),
-  )
-  app.get(
-    '/inbox/suspense.csv',
-    worker.page(
-      (work) =>
-        sendCsv(work, 'suspense', suspenseHead, async () => {
-          const wanted = { internal: InternalAccount.SUSPENSE }
-          const { balances } = await clients.balances.listOpenBalances(wanted)
-          return { rows: balances.map(suspenseCells), nextPageToken: '' }
-        }),
-      asFile,
-    ),
   )
   app.post(
     '/inbox/bills',
@@ -122,9 +106,8 @@ async function show(work: Work, clients: Clients) {
   const { request, reply, query } = work
   const kind = kindOf(work)
   const missing: string[] = []
-  const internal = InternalAccount.SUSPENSE
   const sources = sourcesOf(work, clients, kind, pageSize)
-  const [waiting, events, page, suspense] = await Promise.all([
+  const [waiting, events, page] = await Promise.all([
     answered(missing, 'what waits for a second person', () => waitingSection(clients)),
     answered(missing, 'events that were rejected', () => rejectedEvents(clients)),
     pageByAge(
@@ -132,13 +115,8 @@ async function show(work: Work, clients: Clients) {
       query.get('page') ?? '',
       pageSize,
     ),
-    answered(missing, 'money in suspense', () => clients.balances.listOpenBalances({ internal })),
   ])
-  const shown = firstRows(suspense?.balances ?? [], suspenseRows)
-  const items = [
-    ...page.items.map((item) => [item.kind, item.id] as const),
-    ...shown.rows.map(({ projectId }) => ['suspense', projectId] as const),
-  ]
+  const items = page.items.map((item) => [item.kind, item.id] as const)
   const look = () => readClaims(work, clients, items)
   const claim = (await answered(missing, 'who works on what', look)) ?? noClaims
   return sendSections(reply, {
@@ -148,7 +126,7 @@ async function show(work: Work, clients: Clients) {
       ...missingSection(missing),
       ...(waiting ?? []),
       {
-        note: 'The oldest first. Ask the biller or the provider by another way before you request a decision on a bill, which a second person approves, pay the payer of a failed refund yourself, and open the profile of a new customer. Of refused settlements these are the newest 100.',
+        note: 'The oldest first. Ask the biller or the provider by another way before you request a decision on a bill, which a second person approves, pay the payer of a failed refund yourself, correct what a settlement was refused for before you retry it, and open the profile of a new customer. Money in suspense came without a claim on it and is refunded by itself: what stays for days needs the provider’s statement. Of refused settlements these are the newest 100, of suspense the oldest 200.',
         filters: {
           fields: [
             {
@@ -170,10 +148,18 @@ async function show(work: Work, clients: Clients) {
           rows: page.items.map((item) => lineOf(item, claim)),
         },
         ...nextPageUrl(request.url, page.nextPageToken),
-        rpc: 'payweave.billing.v1.CatalogueService/ListReviews',
+        rpc: sources.map((one) => listRpcs[one.kind]),
+        commands: [
+          'onboarding list',
+          'bill reviews',
+          'refund list',
+          'balance suspense',
+          'ledger refused',
+          'deliveries dead-letters',
+          'claim take',
+        ],
       },
       ...(events ?? []),
-      ...(suspense === undefined ? [] : [suspenseSection(shown, claim)]),
     ],
   })
 }
@@ -222,32 +208,4 @@ function csvCells(item: InboxItem): string[] {
     about,
     item.amount,
   ]
-}
-
-function suspenseSection(
-  { rows, cut }: { rows: ProjectBalance[]; cut: string },
-  claim: ShowClaim,
-): Section {
-  return {
-    heading: 'Suspense',
-    note: `Money that came without a claim on it: it is refunded by itself. What stays for days needs the provider’s statement.${cut}`,
-    facts: [['File', { text: 'CSV', href: '/inbox/suspense.csv' }]],
-    table: {
-      head: ['Project', 'Amount', 'Claimed by', 'Claim'],
-      empty: 'No money is in suspense.',
-      rows: rows.map(({ projectId, posted }) => [
-        code(projectId, `/projects/${projectId}/balances`),
-        amount(money(posted?.minorUnits ?? 0n, posted?.currency ?? '')),
-        ...claim('suspense', projectId, []),
-      ]),
-    },
-    rpc: 'payweave.accounts.v1.BalanceService/ListOpenBalances',
-  }
-}
-
-const suspenseHead = ['project_id', 'amount', 'currency']
-
-function suspenseCells({ projectId, posted }: ProjectBalance): string[] {
-  const { minorUnits = 0n, currency = '' } = posted ?? {}
-  return [projectId, formatAmount(minorUnits, currency), currency]
 }

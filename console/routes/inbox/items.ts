@@ -2,6 +2,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { randomId } from '#core/identity/id.ts'
 import { badPageToken, textIn, tokenOf } from '#core/paging.ts'
+import type { SuspenseItem } from '#gen/payweave/accounts/v1/balances_pb.js'
 import type { Onboarding } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import type { RefusedSettlement } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import type { ReviewItem } from '#gen/payweave/billing/v1/catalogue_pb.js'
@@ -14,8 +15,15 @@ import { type Cell, code, type Field, type Form, row, text } from '../../pages/b
 import { money, wordOf } from '../../pages/words.ts'
 import { approvalsOf } from './approvals.ts'
 
-/** Kinds of items that have an age, in the order of those of one age. */
-export const agedKinds = ['onboarding', 'bill', 'refund', 'settlement', 'dead_letter'] as const
+/** Kinds of items, in the order of those of one age. */
+export const agedKinds = [
+  'onboarding',
+  'bill',
+  'refund',
+  'suspense',
+  'settlement',
+  'dead_letter',
+] as const
 
 /** One of them. */
 export type AgedKind = (typeof agedKinds)[number]
@@ -40,6 +48,16 @@ export type InboxItem = {
 type ItemPage = { items: InboxItem[]; nextPageToken: string }
 type Source = { kind: AgedKind; read: (pageToken: string) => Promise<ItemPage> }
 
+/** What lists the items of each kind. */
+export const listRpcs = {
+  onboarding: 'payweave.accounts.v1.OnboardingService/ListOnboardings',
+  bill: 'payweave.billing.v1.CatalogueService/ListReviews',
+  refund: 'payweave.payments.v1.PaymentOperationsService/ListWaitingRefunds',
+  suspense: 'payweave.accounts.v1.BalanceService/ListSuspenseItems',
+  settlement: 'payweave.accounts.v1.SettlementPostingService/GetBackfill',
+  dead_letter: 'payweave.delivery.v1.DeadLetterService/ListDeadLetters',
+} as const satisfies Record<AgedKind, string>
+
 /** The sources that the reader may see, of one kind or of all. */
 export function sourcesOf(
   { may }: Work,
@@ -47,10 +65,10 @@ export function sourcesOf(
   kind: AgedKind | undefined,
   pageSize: number,
 ): Source[] {
-  const { onboardings, catalogue, paymentOperations, settlements, deadLetters } = clients
+  const { onboardings, catalogue, paymentOperations, balances, settlements, deadLetters } = clients
   const mayOpen = may('payweave.accounts.v1.OnboardingService/GetOnboarding')
   const reads: Record<AgedKind, Source['read'] | undefined> = {
-    onboarding: may('payweave.accounts.v1.OnboardingService/ListOnboardings')
+    onboarding: may(listRpcs.onboarding)
       ? async (pageToken) => {
           const page = await onboardings.listOnboardings({ pageToken, pageSize })
           const items = page.onboardings.map((one) => ofOnboarding(one, mayOpen))
@@ -66,7 +84,11 @@ export function sourcesOf(
       const page = await paymentOperations.listWaitingRefunds(failed)
       return { items: page.refunds.map(ofRefund), nextPageToken: page.nextPageToken }
     },
-    settlement: may('payweave.accounts.v1.SettlementPostingService/GetBackfill')
+    suspense: async () => {
+      const { items } = await balances.listSuspenseItems({})
+      return { items: items.map(ofSuspense), nextPageToken: '' }
+    },
+    settlement: may(listRpcs.settlement)
       ? async () => {
           const { refused } = await settlements.getBackfill({})
           return { items: refused.map(ofSettlement).toReversed(), nextPageToken: '' }
@@ -167,6 +189,34 @@ function ofRefund(one: WaitingRefund): InboxItem {
   }
 }
 
+function ofSuspense(one: SuspenseItem): InboxItem {
+  const { transferId, projectId, paymentId, reference } = one
+  const ledger = `/ledger?project=${projectId}&id=${transferId}`
+  return {
+    kind: 'suspense',
+    id: transferId,
+    since: one.sinceTime,
+    projectId,
+    name:
+      paymentId === ''
+        ? code(transferId, ledger)
+        : code(paymentId, `/projects/${projectId}/payments/${paymentId}`),
+    about: `came for ${reference}, by transfer ${transferId}`,
+    amount: money(one.amount?.minorUnits ?? 0n, one.amount?.currency ?? ''),
+    // Its refund takes it away, or a person at the provider: nothing is decided here.
+    decisions: [],
+  }
+}
+
+/** Posts a refused settlement once more. */
+export function retryOf(settlementId: string): Form {
+  return {
+    action: '/ledger/settlements/retry',
+    button: 'Retry',
+    hidden: { settlement_id: settlementId },
+  }
+}
+
 function ofSettlement(one: RefusedSettlement): InboxItem {
   return {
     kind: 'settlement',
@@ -176,7 +226,7 @@ function ofSettlement(one: RefusedSettlement): InboxItem {
     name: code(one.settlementId, '/ledger'),
     about: one.reason,
     amount: '',
-    decisions: [],
+    decisions: [retryOf(one.settlementId)],
   }
 }
 
@@ -298,6 +348,7 @@ export const kindWords: Record<AgedKind, string> = {
   onboarding: 'new customer',
   bill: 'bill in review',
   refund: 'failed refund',
+  suspense: 'amount in suspense',
   settlement: 'refused settlement',
   dead_letter: 'dead letter',
 }

@@ -2,15 +2,29 @@
 import type { FastifyInstance } from 'fastify'
 import { Failure, invalid } from '#core/errors/errors.ts'
 import {
+  AccountStatus,
   FundsAccessStatus,
   OnboardingStatus,
 } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
-import type { Onboarding, OnboardingArtefact } from '#gen/payweave/accounts/v1/onboarding_pb.js'
+import type {
+  Onboarding,
+  OnboardingArtefact,
+  OnboardingDuplicate,
+} from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import type { Clients } from '../../clients.ts'
 import { asFile, pathId, type Work, type Worker } from '../../http/work.ts'
-import { type Cell, code, type Field, type Form, type Section, text } from '../../pages/blocks.ts'
+import {
+  type Cell,
+  code,
+  type Field,
+  type Form,
+  row,
+  type Section,
+  text,
+} from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
-import { choices, valueOf } from '../../pages/words.ts'
+import { choices, valueOf, wordOf } from '../../pages/words.ts'
+import { firstRows } from '../list.ts'
 import { decideClaimed, readClaims, saidOfClaims } from './claims.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -81,11 +95,17 @@ async function show(work: Work, clients: Clients) {
     facts: [['Claimed by', who] satisfies [string, Cell]],
     forms: 'forms' in does ? does.forms : [],
     rpc: 'payweave.accounts.v1.OnboardingService/DecideOnboarding',
+    commands: ['onboarding show', 'onboarding accept', 'onboarding reject'],
   }
   return sendSections(reply, {
     title: `Onboarding of ${firstName} ${lastName}`,
     said: saidOfClaims[query.get('said') ?? ''],
-    sections: [profileSection(onboarding), filesSection(onboarding), decision],
+    sections: [
+      profileSection(onboarding),
+      filesSection(onboarding),
+      duplicatesSection(onboarding),
+      decision,
+    ],
   })
 }
 
@@ -114,16 +134,64 @@ function filesSection({ reviewId, artefacts }: Onboarding): Section {
   return {
     heading: 'Files',
     table: {
-      head: ['Field', 'Type', 'Bytes', 'File'],
+      head: artefacts.map(({ field }) => field),
       empty: 'The profile came without files.',
-      rows: artefacts.map((one) => [
-        code(one.field),
-        text(one.mediaType),
-        text(one.sizeBytes),
-        fileCell(one, `/inbox/onboardings/${reviewId}/files/${one.artefactId}`),
-      ]),
+      rows:
+        artefacts.length === 0
+          ? []
+          : [
+              artefacts.map((one) =>
+                fileCell(one, `/inbox/onboardings/${reviewId}/files/${one.artefactId}`),
+              ),
+              artefacts.map(({ mediaType, sizeBytes }) => text(`${mediaType}, ${sizeBytes} bytes`)),
+            ],
     },
     rpc: 'payweave.accounts.v1.OnboardingService/ReadOnboardingArtefact',
+  }
+}
+
+/** Shown beside the profile; more would not be read side by side. */
+const maxBeside = 3
+
+function duplicatesSection(onboarding: Onboarding): Section {
+  const { duplicates, institutionName } = onboarding
+  const { rows: shown, cut } = firstRows(duplicates, maxBeside)
+  const line = (name: string, own: string, of: (one: OnboardingDuplicate) => string) => [
+    text(name),
+    text(own),
+    ...shown.map((one) => text(`${of(one)}${own !== '' && of(one) === own ? ' (same)' : ''}`)),
+  ]
+  return {
+    heading: 'Duplicates',
+    note: `Others at ${institutionName} with the same number or e-mail address.${cut}`,
+    table: {
+      head: ['', 'This profile', ...shown.map((_, at) => `Duplicate ${at + 1}`)],
+      empty: 'Nobody else has the number or the e-mail address.',
+      rows:
+        shown.length === 0
+          ? []
+          : [
+              line('First name', onboarding.firstName, (one) => one.firstName),
+              line('Last name', onboarding.lastName, (one) => one.lastName),
+              line('Number', onboarding.mobileNumber, (one) => one.mobileNumber),
+              line('E-mail', onboarding.email, (one) => one.email),
+              line('Account', '', (one) => one.accountNumber),
+              [
+                text('State'),
+                text('open'),
+                ...shown.map(({ reviewId, status }) =>
+                  reviewId === ''
+                    ? text(wordOf(AccountStatus, status))
+                    : row('open', `/inbox/onboardings/${reviewId}`),
+                ),
+              ],
+              [
+                text('Since'),
+                { at: onboarding.createTime },
+                ...shown.map(({ createTime }) => ({ at: createTime })),
+              ],
+            ],
+    },
   }
 }
 

@@ -23,6 +23,9 @@ const changers = ['merchant_developer', 'support', 'operator', 'administrator'] 
 const accessStaff = ['operator', 'administrator'] as const
 const moneyStaff = ['finance', 'operator', 'administrator'] as const
 
+/** Those who may have a back end asked again: that moves nothing twice. */
+const enquirers = ['support', 'operator', 'administrator'] as const
+
 /** Those who may return money. */
 const refunders = ['merchant_developer', 'finance', 'administrator'] as const
 
@@ -40,6 +43,8 @@ export const permissions = {
   'payweave.payments.v1.PaymentOperationsService/ListFailingCalls': staff,
   'payweave.payments.v1.PaymentOperationsService/RetryCall': accessStaff,
   'payweave.payments.v1.PaymentOperationsService/ListProcessingAttempts': staff,
+  'payweave.payments.v1.PaymentOperationsService/EnquireAttempt': enquirers,
+  'payweave.payments.v1.PaymentOperationsService/RepeatRefund': enquirers,
   'payweave.payments.v1.RoutingService/ListRoutes': staff,
   'payweave.payments.v1.RoutingService/PutRoute': accessStaff,
   'payweave.payments.v1.RoutingService/DeleteRoute': accessStaff,
@@ -98,9 +103,11 @@ export const permissions = {
   'payweave.accounts.v1.LedgerService/GetTransfer': moneyStaff,
   'payweave.accounts.v1.LedgerService/GetHold': moneyStaff,
   'payweave.accounts.v1.LedgerService/CheckLedger': moneyStaff,
+  'payweave.accounts.v1.LedgerService/GetLastLedgerCheck': moneyStaff,
   'payweave.accounts.v1.BalanceService/ListProjectBalances': all,
   'payweave.accounts.v1.BalanceService/ListFloatPostings': all,
   'payweave.accounts.v1.BalanceService/ListOpenBalances': staff,
+  'payweave.accounts.v1.BalanceService/ListSuspenseItems': staff,
   'payweave.accounts.v1.CustomerService/ListCustomers': all,
   'payweave.accounts.v1.CustomerService/GetCustomer': all,
   'payweave.accounts.v1.CustomerService/GetPersonalData': ['support', ...accessStaff],
@@ -108,15 +115,19 @@ export const permissions = {
   'payweave.accounts.v1.OnboardingService/GetOnboarding': accessStaff,
   'payweave.accounts.v1.OnboardingService/ReadOnboardingArtefact': accessStaff,
   'payweave.accounts.v1.OnboardingService/DecideOnboarding': accessStaff,
+  'payweave.accounts.v1.BackendTaskService/ListBackendTasks': staff,
+  'payweave.accounts.v1.BackendTaskService/RetryBackendTask': accessStaff,
   // ClaimItem also asks whether the person may end an item of its kind.
   'payweave.accounts.v1.ItemClaimService/ClaimItem': staff,
   'payweave.accounts.v1.ItemClaimService/ReleaseItem': staff,
   'payweave.accounts.v1.ItemClaimService/ListItemClaims': staff,
   'payweave.accounts.v1.SettlementPostingService/GetBackfill': moneyStaff,
   'payweave.accounts.v1.SettlementPostingService/RestartBackfill': ['finance', 'administrator'],
+  'payweave.accounts.v1.SettlementPostingService/RetrySettlement': ['finance', 'administrator'],
   'payweave.institution.v1.InstitutionService/ListProjectTransactions': all,
   'payweave.institution.v1.InstitutionService/GetTransaction': all,
   'payweave.institution.v1.InstitutionService/ListWaitingTransactions': staff,
+  'payweave.institution.v1.InstitutionService/ResumeTransaction': enquirers,
   'payweave.quotes.v1.QuotesService/ListQuotes': all,
   'payweave.quotes.v1.QuotesService/GetQuote': all,
   'payweave.quotes.v1.QuotesService/ListHeldQuotes': staff,
@@ -143,7 +154,7 @@ export const itemEndings = {
   bill: 'payweave.billing.v1.CatalogueService/ResolveReview',
   refund: 'payweave.payments.v1.PaymentOperationsService/SettleRefund',
   suspense: 'payweave.accounts.v1.LedgerService/GetTransfer',
-  settlement: 'payweave.accounts.v1.SettlementPostingService/RestartBackfill',
+  settlement: 'payweave.accounts.v1.SettlementPostingService/RetrySettlement',
   dead_letter: 'payweave.delivery.v1.DeliveryService/ReplayDelivery',
 } as const satisfies Record<string, PersonsRpc>
 

@@ -3,10 +3,11 @@ import type { ConnectRouter } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
 import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
-import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
+import { BackendTaskService, OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { startRetention } from '#platform/events/retention.ts'
 import { accountsService } from './api/accounts.ts'
+import { backendTaskService } from './api/backend-tasks.ts'
 import { customerService } from './api/customers.ts'
 import { onboardingService } from './api/onboardings.ts'
 import { reviewReportService } from './api/reviews.ts'
@@ -60,6 +61,7 @@ export function startCustomers(options: CustomerOptions): CustomerEngine {
       router.service(AccountsService, accountsService(customers))
       router.service(ReviewReportService, reviewReportService(customers))
       router.service(OnboardingService, onboardingService(customers))
+      router.service(BackendTaskService, backendTaskService({ db, onDue: tasks.notify }))
       router.service(CustomerService, customerService(customers))
     },
     sweep: () => sweeper.notify(),

@@ -47,10 +47,11 @@ export function startLedger(options: LedgerParts): {
   })
   const writer = batchingLedger(db)
   const metrics = ledgerMetrics(registry, () => countPendingRollUp(db))
-  const loops = [startHoldExpiry(db, log), startRollUp(db, log), startChecks(checkDb, log, metrics)]
+  const checks = startChecks(checkDb, log, metrics)
+  const loops = [startHoldExpiry(db, log), startRollUp(db, log), checks]
   return {
     routes(router) {
-      router.service(LedgerService, ledgerService({ db, writer, checkDb }))
+      router.service(LedgerService, ledgerService({ db, writer, checkDb, lastCheck: checks.last }))
       router.service(MovementService, movementService({ db, userLimits }))
       router.service(BalanceService, balanceService(db))
     },

@@ -25,7 +25,7 @@ export function settlementMetrics(options: {
   )
   return new Counter({
     name: 'payweave_ledger_settlements_posted_total',
-    help: 'Settlements posted to the ledger, by source: event or backfill.',
+    help: 'Settlements posted to the ledger, by source: event, backfill or retry.',
     labelNames: ['by'] as const,
     registers,
   })

@@ -28,14 +28,17 @@ export function startSettlements(options: {
   log: Logger
   metrics: Registry
 }): Settlements {
-  const { db } = options
+  const { db, payments } = options
   const posted = settlementMetrics(options)
   const consumer = startSettlementConsumer({ ...options, posted })
   const backfill = startBackfill({ ...options, posted })
   return {
     routes(router) {
       inboxRoutes(router, db, consumer)
-      router.service(SettlementPostingService, settlementPostingService(db, backfill.notify))
+      router.service(
+        SettlementPostingService,
+        settlementPostingService({ db, payments, posted }, backfill.notify),
+      )
     },
     async close() {
       await Promise.all([consumer.close(), backfill.close()])

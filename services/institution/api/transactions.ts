@@ -16,7 +16,7 @@ import { microsOfTimestamp } from '#platform/rpc/timestamps.ts'
 import type { NewTransaction, Party } from '../domain/transaction.ts'
 import { listAllWaiting, listHistory, listProject } from '../operations/history.ts'
 import type { Institution } from '../operations/institution.ts'
-import { createTransaction, getTransaction } from '../operations/transactions.ts'
+import { createTransaction, getTransaction, resumeTransaction } from '../operations/transactions.ts'
 import type { Token } from '../ports/sessions.ts'
 import type { TransactionList } from '../store/project-list-store.ts'
 import { transactionMessage, typeOf } from './messages.ts'
@@ -36,7 +36,7 @@ const lists = {
  * SESSION_EXPIRED, the parties (PARTY_NOT_ALLOWED, ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, ACCOUNT_UNAVAILABLE,
  * SAME_PARTIES), amounts and fees (INVALID_PARAMETER, MISSING_PARAMETER), the quote (QUOTE_NOT_FOUND,
  * PARTY_NOT_ALLOWED, QUOTE_EXPIRED, QUOTE_ALREADY_USED, QUOTE_MISMATCH), LIMIT_EXCEEDED, INSUFFICIENT_FUNDS.
- * `getTransaction` refuses with TRANSACTION_NOT_FOUND, `listTransactions` a bad window, and all lists a bad page
+ * `getTransaction` and `resumeTransaction` refuse with TRANSACTION_NOT_FOUND, `listTransactions` a bad window, and all lists a bad page
  * token, with INVALID_PARAMETER. The first two reject with SERVICE_UNAVAILABLE while it is undecided whether there is a
  * transaction.
  */
@@ -86,6 +86,10 @@ export function institutionService(
     async listWaitingTransactions(request) {
       const page = await listAllWaiting(institution, request)
       return { ...page, transactions: page.transactions.map(transactionMessage) }
+    },
+    async resumeTransaction({ movementId }) {
+      await resumeTransaction(institution, movementId)
+      return {}
     },
   }
 }

@@ -17,6 +17,7 @@ import {
   insertClaim,
   type TransactionKey,
 } from '../store/transaction-store.ts'
+import { resume } from '../store/work-store.ts'
 import { executeTransfer } from './claim.ts'
 import type { Institution } from './institution.ts'
 
@@ -147,4 +148,14 @@ export async function getTransaction(
   if (known === undefined)
     throw new Failure('TRANSACTION_NOT_FOUND', 'there is no such transaction')
   return known
+}
+
+/** Makes the next step of a transaction due, which may be its quote's. TRANSACTION_NOT_FOUND when none is left. */
+export async function resumeTransaction(
+  { db, notify }: Institution,
+  movementId: string,
+): Promise<void> {
+  if (!(await resume(db, movementId)))
+    throw new Failure('TRANSACTION_NOT_FOUND', 'no such transaction has a step left')
+  notify()
 }

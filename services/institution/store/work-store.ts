@@ -100,6 +100,18 @@ export async function noteQuoteNotified(
   await db.run(quoteNotifiedStatement, [movementId, state])
 }
 
+const resumeStatement = sql(
+  'transaction_resume',
+  `update transaction set next_time = case when lease_token is null
+     then least(next_time, clock_now()) else next_time end
+   where movement_id = $1 and next_time is not null`,
+)
+
+/** Makes the next step of a row due, unless somebody takes it now; false when it has none. Locks the row. */
+export async function resume(db: Queryable, movementId: string): Promise<boolean> {
+  return (await db.run(resumeStatement, [movementId])) > 0
+}
+
 const bringForwardStatement = sql(
   'transaction_bring_forward',
   `update transaction set next_time = next_time - $1 * interval '1 millisecond'

@@ -11,9 +11,11 @@ import type { Queryable } from '#platform/db/db.ts'
 import { auditName, currentContext } from '#platform/rpc/context.ts'
 import type { Task } from '../domain/transition.ts'
 import {
+  enquireAttempt,
   listFailingCalls,
   listProcessing,
   listWaitingRefunds,
+  repeatRefund,
   retryCall,
   settleRefund,
 } from '../store/operations-store.ts'
@@ -31,13 +33,14 @@ const kinds: Record<Task['kind'], CallKind> = {
 }
 
 /**
- * The handlers of PaymentOperationsService. `settleRefund` refuses a refund that has not failed, and `retryCall` a call
- * that is not open, with CHARGE_NOT_FOUND, `listProcessingAttempts` a bad page token with INVALID_PARAMETER. All reject as a Queryable does.
+ * The handlers of PaymentOperationsService. `settleRefund` refuses a refund that has not failed, `retryCall` a call
+ * that is not open, `enquireAttempt` and `repeatRefund` what has an outcome, with CHARGE_NOT_FOUND, `listProcessingAttempts` a bad page token with INVALID_PARAMETER. All reject as a Queryable does.
  */
 export function paymentOperationsService(
   db: Queryable,
 ): ServiceImpl<typeof PaymentOperationsService> {
   return {
+    ...askingHandlers(db),
     async listWaitingRefunds({ state, pageSize, pageToken }) {
       const size = pageSizeOf(pageSize)
       const word = state === WaitingRefundState.SENT ? 'sent' : 'failed'
@@ -102,4 +105,22 @@ export function paymentOperationsService(
       return {}
     },
   }
+}
+
+/** What has the back end asked again now. */
+function askingHandlers(db: Queryable) {
+  return {
+    async enquireAttempt({ attemptId }) {
+      if (!(await enquireAttempt(db, attemptId))) {
+        throw new Failure('CHARGE_NOT_FOUND', 'no such attempt waits for its outcome')
+      }
+      return {}
+    },
+    async repeatRefund({ refundId }) {
+      if (!(await repeatRefund(db, refundId))) {
+        throw new Failure('CHARGE_NOT_FOUND', 'no such refund waits for its outcome')
+      }
+      return {}
+    },
+  } satisfies Partial<ServiceImpl<typeof PaymentOperationsService>>
 }

@@ -10,9 +10,11 @@ import type {
 import type { Queryable } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
 import {
+  findSettlement,
   listProjectSettlements,
   listSettlements,
   listSettlementsOf,
+  type SettlementRecord,
   type SettlementWindow,
 } from '../store/settlement-store.ts'
 import { settlementMessage } from './settlement-messages.ts'
@@ -33,9 +35,13 @@ export function settlementService(
 ): ServiceImpl<typeof SettlementService> {
   return {
     async listSettlements(request) {
-      const { pageSize, pageToken } = request
-      const limit = pageSizeOf(pageSize, usualPageSize)
+      const { pageSize, pageToken, settlementId } = request
       const afterId = pageToken === '' ? firstToken : pageToken
+      if (settlementId !== '') {
+        const found = await findSettlement(db, settlementId)
+        return { settlements: found.map(messageOf), nextPageToken: afterId, caughtUp: true }
+      }
+      const limit = pageSizeOf(pageSize, usualPageSize)
       const window = windowOf(request, defaultConnector)
       const found =
         window === undefined
@@ -46,9 +52,7 @@ export function settlementService(
       const firstYoung = found.findIndex(({ isYoung }) => isYoung)
       const records = firstYoung === -1 ? found : found.slice(0, firstYoung)
       return {
-        settlements: records.map(({ settlement, payment, createTime }) =>
-          settlementMessage(settlement, payment, createTime),
-        ),
+        settlements: records.map(messageOf),
         nextPageToken: records.at(-1)?.settlement.settlementId ?? afterId,
         caughtUp: records.length < limit,
       }
@@ -63,12 +67,13 @@ export function settlementService(
         to: endTime && timestampDate(endTime),
       })
       const page = pageOf(found, size, ({ settlement }) => tokenOf(settlement.settlementId))
-      const settlements = page.rows.map(({ settlement, payment, createTime }) =>
-        settlementMessage(settlement, payment, createTime),
-      )
-      return { settlements, nextPageToken: page.nextPageToken }
+      return { settlements: page.rows.map(messageOf), nextPageToken: page.nextPageToken }
     },
   }
+}
+
+function messageOf({ settlement, payment, createTime }: SettlementRecord) {
+  return settlementMessage(settlement, payment, createTime)
 }
 
 function windowOf(

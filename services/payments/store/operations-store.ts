@@ -115,6 +115,36 @@ export async function retryCall(
   return (await db.run(retryStatement, [subjectId, kind])) > 0
 }
 
+const repeatStatement = sql(
+  'task_repeat_refund',
+  `insert into task (subject_id, kind, project_id, payment_id, create_time, next_time)
+   select refund_id, 'refund', project_id, payment_id, business_now(), clock_now()
+   from refund where refund_id = $1 and state = 'sent'
+   on conflict (subject_id, kind) do update set next_time = clock_now(), done_time = null,
+     create_time = case when task.done_time is null then task.create_time
+       else excluded.create_time end`,
+)
+
+/** Makes the call of a refund without an outcome due, also one that was made; false when there is no such refund. Locks the task. */
+export async function repeatRefund(db: Queryable, refundId: string): Promise<boolean> {
+  return (await db.run(repeatStatement, [refundId])) > 0
+}
+
+const enquireStatement = sql(
+  'attempt_enquire',
+  `update attempt set next_enquiry_time = case when enquiries = 0 then next_enquiry_time
+     else least(next_enquiry_time, clock_now()) end
+   where attempt_id = $1 and next_enquiry_time is not null`,
+)
+
+/**
+ * Makes the enquiry about an attempt due; the first one keeps its time, since the call of the attempt may be under way. False when
+ * there is no such attempt without an outcome. Locks its row.
+ */
+export async function enquireAttempt(db: Queryable, attemptId: string): Promise<boolean> {
+  return (await db.run(enquireStatement, [attemptId])) > 0
+}
+
 /** An attempt of a payer that has no outcome, with its place in the order of age: microseconds since 1970. */
 export type ProcessingAttempt = {
   attemptId: string

@@ -80,6 +80,16 @@ export async function listProjectSettlements(
   return (await db.rows<Row>(listOfProjectStatement, values)).map(recordOf)
 }
 
+const findStatement = sql(
+  'settlement_find',
+  `select ${columns} from ${joined} where s.settlement_id = $1`,
+)
+
+/** One settlement; none for an unknown id. Locks nothing. */
+export async function findSettlement(db: Queryable, id: string): Promise<SettlementRecord[]> {
+  return (await db.rows<Row>(findStatement, [id])).map(recordOf)
+}
+
 /** Which settlements: written in a time that begins with `from` and ends before `to`, of one connector or all. */
 export type SettlementWindow = {
   from: Date

@@ -1,6 +1,7 @@
-// Tests that nothing but its one style sheet delays the first paint of a page, by what the page and its files are made of.
+// Tests what every page is made of: nothing but its one style sheet delays its first paint, and it names the RPCs that it has read.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { assets } from '../../../console/pages/render.ts'
+import { listActivity } from '../../../console/store/activity-store.ts'
 import { pagesOf } from '../every-page.ts'
 import { type Harness, startHarness } from '../harness.ts'
 
@@ -47,4 +48,31 @@ it('the files of a page are kept by browsers, so that the next page needs none',
     const { headers } = await harness.browse().get(path)
     expect(headers.get('cache-control')).toContain('immutable')
   }
+})
+
+it('a page names every RPC that it has read', async () => {
+  const browser = await harness.signedIn('ama')
+  const person = harness.personOf('ama')
+  const known = new Set<string>()
+  const newest = async () => {
+    const rows = await listActivity(harness.db, { person, projectId: '', before: '', limit: 100 })
+    return rows.filter(({ activityId }) => !known.has(activityId))
+  }
+  for (const { activityId } of await newest()) known.add(activityId)
+  let named = 0
+  for (const page of pagesOf(harness.peers).filter((one) => !/nowhere|search/.test(one))) {
+    const { text } = await browser.get(page)
+    const read = await newest()
+    const missing = read
+      .map(({ rpc }) => rpc)
+      .filter((rpc) => !text.includes(`<code>${rpc}</code>`))
+    expect([page, missing]).toEqual([page, []])
+    for (const { activityId } of read) known.add(activityId)
+    named += read.length
+  }
+  expect(named).toBeGreaterThan(100)
+  const projects = (await browser.get('/')).text
+  expect(projects).toContain('<code>payweave.accounts.v1.AccessService/ListProjects</code>')
+  const inbox = (await browser.get('/inbox')).text
+  expect(inbox).toContain('$GRPC_ACCOUNTS/payweave.accounts.v1.OnboardingService/ListOnboardings')
 })

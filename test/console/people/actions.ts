@@ -34,6 +34,32 @@ const ofCatalogue = {
   isForAll: true,
 }
 
+/** What has a back end asked again. */
+function asksOfStuck(id: string): Pick<Action, 'post' | 'rpc' | 'fields'>[] {
+  return [
+    {
+      post: 'tasks',
+      rpc: 'payweave.accounts.v1.BackendTaskService/RetryBackendTask',
+      fields: { subject_id: id, kind: 'request_consent' },
+    },
+    {
+      post: 'attempts',
+      rpc: 'payweave.payments.v1.PaymentOperationsService/EnquireAttempt',
+      fields: { attempt_id: 'attempt-1' },
+    },
+    {
+      post: 'refunds',
+      rpc: 'payweave.payments.v1.PaymentOperationsService/RepeatRefund',
+      fields: { refund_id: id },
+    },
+    {
+      post: 'transfers',
+      rpc: 'payweave.institution.v1.InstitutionService/ResumeTransaction',
+      fields: { movement_id: id },
+    },
+  ]
+}
+
 /** Actions of pages: where, what the page shows for them, and the RPC that they end in. */
 export function actionsOf(peers: Peers): Action[] {
   const { projectId, keyId, payment, delivery, job } = peers.projects.demo
@@ -214,6 +240,20 @@ export function actionsOf(peers: Peers): Action[] {
       post: 'calls',
       rpc: 'payweave.payments.v1.PaymentOperationsService/RetryCall',
       fields: { subject_id: requestId, kind: 'payout' },
+      isForAll: true,
+    },
+    ...asksOfStuck(requestId).map((action) => ({
+      ...action,
+      page: '/stuck',
+      needs: 'payweave.payments.v1.PaymentOperationsService/ListFailingCalls',
+      isForAll: true,
+    })),
+    {
+      page: '/ledger',
+      needs: 'payweave.accounts.v1.SettlementPostingService/GetBackfill',
+      post: 'settlements/retry',
+      rpc: 'payweave.accounts.v1.SettlementPostingService/RetrySettlement',
+      fields: { settlement_id: staff.postableId },
       isForAll: true,
     },
     {

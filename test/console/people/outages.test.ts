@@ -23,7 +23,7 @@ it('the Inbox shows what the other services answer while one is down, and names 
   harness.stopped.set('accounts', 'refuses')
   const unclaimed = await browser.get('/inbox')
   expect(unclaimed.status).toBe(200)
-  expect(unclaimed.text).toMatch(/money in suspense, .*who works on what\./)
+  expect(unclaimed.text).toMatch(/amount in suspense, .*who works on what\./)
   expect(unclaimed.text).toContain('bill in review')
   expect(unclaimed.text).not.toMatch(/action="\/inbox\//)
 })

@@ -150,6 +150,7 @@ function payments({ projectId, merchantId }: Facts): Requests {
           createdTo: timestampFromDate(new Date()),
           connector: 'simulator',
         },
+        { settlementId: randomUUID() },
       ],
       listProjectSettlements: [
         {
@@ -175,6 +176,8 @@ function payments({ projectId, merchantId }: Facts): Requests {
         },
       ],
       retryCall: [{ subjectId: randomUUID(), kind: CallKind.REFUND }],
+      enquireAttempt: [{ attemptId: randomUUID() }],
+      repeatRefund: [{ refundId: randomUUID() }],
     }),
     ...requestsFor(RoutingService, {
       listRoutes: [{}],
@@ -186,6 +189,7 @@ function payments({ projectId, merchantId }: Facts): Requests {
 }
 
 function institution({ projectId, sessionToken }: Facts): Requests {
+  const placeToken = Buffer.from(`1700000000000 ${randomUUID()}`).toString('base64url')
   const idToken = Buffer.from(randomUUID()).toString('base64url')
   const party = {
     mobileNumber: '+12025550100',
@@ -234,13 +238,8 @@ function institution({ projectId, sessionToken }: Facts): Requests {
           endTime: inAnHour(),
         },
       ],
-      listWaitingTransactions: [
-        {
-          minAgeS: 60,
-          pageSize: 10,
-          pageToken: Buffer.from(`1700000000000 ${randomUUID()}`).toString('base64url'),
-        },
-      ],
+      listWaitingTransactions: [{ minAgeS: 60, pageSize: 10, pageToken: placeToken }],
+      resumeTransaction: [{ movementId: randomUUID() }],
       listTransactions: [
         {
           projectId,
@@ -248,7 +247,7 @@ function institution({ projectId, sessionToken }: Facts): Requests {
           startTime: timestampFromDate(new Date()),
           endTime: inAnHour(),
           pageSize: 10,
-          pageToken: Buffer.from(`1700000000000 ${randomUUID()}`).toString('base64url'),
+          pageToken: placeToken,
         },
       ],
     }),

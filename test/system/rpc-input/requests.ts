@@ -26,7 +26,11 @@ import {
   FundsAccessStatus,
   RegistrationStatus,
 } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
-import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
+import {
+  BackendTaskKind,
+  BackendTaskService,
+  OnboardingService,
+} from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { KeyService } from '#gen/payweave/keys/v1/keys_pb.js'
@@ -191,6 +195,7 @@ function ledger({ projectId, accountId }: Facts) {
       { projectId, address: internal, currency: 'USD' },
     ],
     checkLedger: [{}],
+    getLastLedgerCheck: [{}],
   })
 }
 
@@ -201,6 +206,7 @@ function balances({ projectId }: Facts) {
   return requestsFor(BalanceService, {
     listProjectBalances: [{ projectId }],
     listOpenBalances: [{ internal: InternalAccount.SUSPENSE }],
+    listSuspenseItems: [{}],
     listFloatPostings: [{ projectId, startTime, endTime: inAnHour(), pageSize: 10, pageToken }],
   })
 }
@@ -286,7 +292,15 @@ function accountReports({ projectId }: Facts) {
       releaseItem: [{ item }],
       listItemClaims: [{ items: [item] }],
     }),
-    ...requestsFor(SettlementPostingService, { restartBackfill: [{}], getBackfill: [{}] }),
+    ...requestsFor(SettlementPostingService, {
+      restartBackfill: [{}],
+      getBackfill: [{}],
+      retrySettlement: [{ settlementId: randomUUID() }],
+    }),
+    ...requestsFor(BackendTaskService, {
+      listBackendTasks: [{ minAttempts: 5 }],
+      retryBackendTask: [{ subjectId: randomUUID(), kind: BackendTaskKind.SUBMIT_ONBOARDING }],
+    }),
   }
 }
 

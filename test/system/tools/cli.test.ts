@@ -46,6 +46,7 @@ const lists: [list: string, show?: string, field?: string][] = [
   ['api-log list', 'api-log show', 'entry_id'],
   ['onboarding list', 'onboarding show', 'review_id'],
   ['balance suspense'],
+  ['ledger refused'],
   ['refund list'],
   ['deliveries dead-letters'],
   ['deliveries receivers'],
@@ -95,6 +96,40 @@ it('the command line lists what the console shows, shows one of each, and reads 
   const retried = await run('stuck', 'retry', 'payout', randomUUID())
   expect([retried.code, retried.out]).toEqual([1, ''])
   expect((await run('stuck', 'retry', 'nothing', randomUUID())).code).toBe(2)
+  expect((await run('stuck', 'ask', 'quote', randomUUID())).code).toBe(2)
+  // Each reaches its service, which knows no such thing.
+  for (const words of [
+    ['stuck', 'retry', 'request_consent'],
+    ['stuck', 'ask', 'attempt'],
+    ['stuck', 'ask', 'refund'],
+    ['stuck', 'ask', 'transfer'],
+    ['onboarding', 'reject', '--reason', 'their passport'],
+    ['refund', 'settle', '--note', 'by bank transfer'],
+    ['ledger', 'retry'],
+  ]) {
+    const { code, out, err } = await run(...words, randomUUID())
+    expect([words, code, out]).toEqual([words, 1, ''])
+    expect(err).toMatch(/ no such | no refund /)
+  }
+  const accept = [
+    'onboarding',
+    'accept',
+    randomUUID(),
+    '--level',
+    '1',
+    '--reason',
+    'their passport',
+  ]
+  expect((await run(...accept)).code).toBe(2)
+  expect((await run(...accept, '--funds-access', 'full')).code).toBe(1)
+  const held = randomUUID()
+  expect((await run('claim', 'take', held, '--kind', 'bill')).code).toBe(0)
+  const holders = await run('claim', 'list', '--kind', 'bill', '--items', held)
+  expect(holders.out).toContain(held)
+  expect((await run('claim', 'release', held, '--kind', 'bill')).code).toBe(0)
+  expect((await run('claim', 'take', held, '--kind', 'project')).code).toBe(2)
+  const last = await run('ledger', 'last-check')
+  expect(last.out).toMatch(/^(checked \d+ transfers at |no check so far)/)
   expect((await run('bill', 'list', '--state', 'soon')).code).toBe(2)
   expect((await run('customer', 'list', '--by', 'mobile')).code).toBe(2)
   expect((await run('customer', 'show')).code).toBe(2)

@@ -19,7 +19,12 @@ export function startAccounts(simulation: Simulation, name: string): Accounts {
     latest = db
     startHoldExpiry(db, log)
     startRollUp(db, log)
-    return ledgerService({ db, writer: batchingLedger(db), checkDb: db })
+    return ledgerService({
+      db,
+      writer: batchingLedger(db),
+      checkDb: db,
+      lastCheck: () => undefined,
+    })
   })
   return Object.assign(member, { db: () => latest })
 }

@@ -138,6 +138,95 @@ export declare type ListOpenBalancesResponse = Message<"payweave.accounts.v1.Lis
 export declare const ListOpenBalancesResponseSchema: GenMessage<ListOpenBalancesResponse>;
 
 /**
+ * Money in suspense that came for one payment request and has not left.
+ *
+ * @generated from message payweave.accounts.v1.SuspenseItem
+ */
+export declare type SuspenseItem = Message<"payweave.accounts.v1.SuspenseItem"> & {
+  /**
+   * UUID of the first transfer that brought it.
+   *
+   * @generated from field: string transfer_id = 1;
+   */
+  transferId: string;
+
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Id of the payment request. Empty for a transfer that was posted without one.
+   *
+   * @generated from field: string payment_id = 3;
+   */
+  paymentId: string;
+
+  /**
+   * The merchant's id of the payment request, or the reference of the transfer.
+   *
+   * @generated from field: string reference = 4;
+   */
+  reference: string;
+
+  /**
+   * What is left of it.
+   *
+   * @generated from field: payweave.types.v1.Money amount = 5;
+   */
+  amount?: Money | undefined;
+
+  /**
+   * When the first transfer was posted.
+   *
+   * @generated from field: google.protobuf.Timestamp since_time = 6;
+   */
+  sinceTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.SuspenseItem.
+ * Use `create(SuspenseItemSchema)` to create a new message.
+ */
+export declare const SuspenseItemSchema: GenMessage<SuspenseItem>;
+
+/**
+ * Lists money in suspense over all projects.
+ *
+ * @generated from message payweave.accounts.v1.ListSuspenseItemsRequest
+ */
+export declare type ListSuspenseItemsRequest = Message<"payweave.accounts.v1.ListSuspenseItemsRequest"> & {
+};
+
+/**
+ * Describes the message payweave.accounts.v1.ListSuspenseItemsRequest.
+ * Use `create(ListSuspenseItemsRequestSchema)` to create a new message.
+ */
+export declare const ListSuspenseItemsRequestSchema: GenMessage<ListSuspenseItemsRequest>;
+
+/**
+ * Response to ListSuspenseItemsRequest.
+ *
+ * @generated from message payweave.accounts.v1.ListSuspenseItemsResponse
+ */
+export declare type ListSuspenseItemsResponse = Message<"payweave.accounts.v1.ListSuspenseItemsResponse"> & {
+  /**
+   * The items, oldest first, at most 200.
+   *
+   * @generated from field: repeated payweave.accounts.v1.SuspenseItem items = 1;
+   */
+  items: SuspenseItem[];
+};
+
+/**
+ * Describes the message payweave.accounts.v1.ListSuspenseItemsResponse.
+ * Use `create(ListSuspenseItemsResponseSchema)` to create a new message.
+ */
+export declare const ListSuspenseItemsResponseSchema: GenMessage<ListSuspenseItemsResponse>;
+
+/**
  * One line of a float's statement.
  *
  * @generated from message payweave.accounts.v1.FloatPosting
@@ -285,6 +374,16 @@ export declare const BalanceService: GenService<{
     methodKind: "unary";
     input: typeof ListOpenBalancesRequestSchema;
     output: typeof ListOpenBalancesResponseSchema;
+  },
+  /**
+   * Lists the money in suspense by payment request, over all projects whose suspense is not zero.
+   *
+   * @generated from rpc payweave.accounts.v1.BalanceService.ListSuspenseItems
+   */
+  listSuspenseItems: {
+    methodKind: "unary";
+    input: typeof ListSuspenseItemsRequestSchema;
+    output: typeof ListSuspenseItemsResponseSchema;
   },
   /**
    * Lists the statement of a float. INVALID_ARGUMENT for a malformed token.

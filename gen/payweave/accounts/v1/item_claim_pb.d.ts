@@ -237,7 +237,7 @@ export enum ItemKind {
   REFUND = 3,
 
   /**
-   * Money in suspense, by the project_id.
+   * Money in suspense, by the transfer_id of its SuspenseItem.
    *
    * @generated from enum value: ITEM_KIND_SUSPENSE = 4;
    */

@@ -801,6 +801,54 @@ export declare type CheckLedgerResponse = Message<"payweave.accounts.v1.CheckLed
 export declare const CheckLedgerResponseSchema: GenMessage<CheckLedgerResponse>;
 
 /**
+ * Reads what the last periodic check of the rules found.
+ *
+ * @generated from message payweave.accounts.v1.GetLastLedgerCheckRequest
+ */
+export declare type GetLastLedgerCheckRequest = Message<"payweave.accounts.v1.GetLastLedgerCheckRequest"> & {
+};
+
+/**
+ * Describes the message payweave.accounts.v1.GetLastLedgerCheckRequest.
+ * Use `create(GetLastLedgerCheckRequestSchema)` to create a new message.
+ */
+export declare const GetLastLedgerCheckRequestSchema: GenMessage<GetLastLedgerCheckRequest>;
+
+/**
+ * Response to GetLastLedgerCheckRequest.
+ *
+ * @generated from message payweave.accounts.v1.GetLastLedgerCheckResponse
+ */
+export declare type GetLastLedgerCheckResponse = Message<"payweave.accounts.v1.GetLastLedgerCheckResponse"> & {
+  /**
+   * Violations, at most 100 of each rule; empty if there are none.
+   *
+   * @generated from field: repeated payweave.accounts.v1.LedgerFinding findings = 1;
+   */
+  findings: LedgerFinding[];
+
+  /**
+   * Number of transfers checked.
+   *
+   * @generated from field: uint64 transfers_checked = 2;
+   */
+  transfersChecked: bigint;
+
+  /**
+   * When, by the database clock. Unset: the process that answers has made no check since its start.
+   *
+   * @generated from field: google.protobuf.Timestamp check_time = 3;
+   */
+  checkTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.GetLastLedgerCheckResponse.
+ * Use `create(GetLastLedgerCheckResponseSchema)` to create a new message.
+ */
+export declare const GetLastLedgerCheckResponseSchema: GenMessage<GetLastLedgerCheckResponse>;
+
+/**
  * Internal accounts, one of each for every project and currency.
  *
  * @generated from enum payweave.accounts.v1.InternalAccount
@@ -1036,6 +1084,16 @@ export declare const LedgerService: GenService<{
     methodKind: "unary";
     input: typeof CheckLedgerRequestSchema;
     output: typeof CheckLedgerResponseSchema;
+  },
+  /**
+   * Reads what the check that each process makes at its start and every five minutes found last.
+   *
+   * @generated from rpc payweave.accounts.v1.LedgerService.GetLastLedgerCheck
+   */
+  getLastLedgerCheck: {
+    methodKind: "unary";
+    input: typeof GetLastLedgerCheckRequestSchema;
+    output: typeof GetLastLedgerCheckResponseSchema;
   },
 }>;
 

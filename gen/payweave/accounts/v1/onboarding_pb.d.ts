@@ -4,11 +4,11 @@
 // @generated from file payweave/accounts/v1/onboarding.proto (package payweave.accounts.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { AccountStatus, OnboardingStatus } from "./onboarding_event_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { OnboardingCompleted } from "./review_report_pb.js";
-import type { OnboardingStatus } from "./onboarding_event_pb.js";
 
 /**
  * Describes the file payweave/accounts/v1/onboarding.proto.
@@ -55,6 +55,82 @@ export declare type OnboardingArtefact = Message<"payweave.accounts.v1.Onboardin
  * Use `create(OnboardingArtefactSchema)` to create a new message.
  */
 export declare const OnboardingArtefactSchema: GenMessage<OnboardingArtefact>;
+
+/**
+ * Another account or open profile of the institution with the same number or e-mail address.
+ *
+ * @generated from message payweave.accounts.v1.OnboardingDuplicate
+ */
+export declare type OnboardingDuplicate = Message<"payweave.accounts.v1.OnboardingDuplicate"> & {
+  /**
+   * UUID of its account.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * UUID of its open review. Empty for one that has been decided.
+   *
+   * @generated from field: string review_id = 2;
+   */
+  reviewId: string;
+
+  /**
+   * Its state; PENDING_REVIEW for an open profile.
+   *
+   * @generated from field: payweave.accounts.v1.AccountStatus status = 3;
+   */
+  status: AccountStatus;
+
+  /**
+   * Number of the account. Empty for an open profile.
+   *
+   * @generated from field: string account_number = 4;
+   */
+  accountNumber: string;
+
+  /**
+   * Given name.
+   *
+   * @generated from field: string first_name = 5;
+   */
+  firstName: string;
+
+  /**
+   * Family name.
+   *
+   * @generated from field: string last_name = 6;
+   */
+  lastName: string;
+
+  /**
+   * E-mail address. May be empty.
+   *
+   * @generated from field: string email = 7;
+   */
+  email: string;
+
+  /**
+   * Number in E.164 with plus sign.
+   *
+   * @generated from field: string mobile_number = 8;
+   */
+  mobileNumber: string;
+
+  /**
+   * When it was created.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 9;
+   */
+  createTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.OnboardingDuplicate.
+ * Use `create(OnboardingDuplicateSchema)` to create a new message.
+ */
+export declare const OnboardingDuplicateSchema: GenMessage<OnboardingDuplicate>;
 
 /**
  * A profile whose review is open.
@@ -138,6 +214,13 @@ export declare type Onboarding = Message<"payweave.accounts.v1.Onboarding"> & {
    * @generated from field: repeated payweave.accounts.v1.OnboardingArtefact artefacts = 11;
    */
   artefacts: OnboardingArtefact[];
+
+  /**
+   * Others with the same number or e-mail address, oldest first, at most 10; rejected profiles are left out. Empty in lists.
+   *
+   * @generated from field: repeated payweave.accounts.v1.OnboardingDuplicate duplicates = 12;
+   */
+  duplicates: OnboardingDuplicate[];
 };
 
 /**
@@ -358,6 +441,175 @@ export declare type ReadOnboardingArtefactResponse = Message<"payweave.accounts.
 export declare const ReadOnboardingArtefactResponseSchema: GenMessage<ReadOnboardingArtefactResponse>;
 
 /**
+ * A call to the back end that has failed so far. It is repeated for ever, at most a minute apart.
+ *
+ * @generated from message payweave.accounts.v1.BackendTask
+ */
+export declare type BackendTask = Message<"payweave.accounts.v1.BackendTask"> & {
+  /**
+   * UUID of what it is about: the review or the challenge.
+   *
+   * @generated from field: string subject_id = 1;
+   */
+  subjectId: string;
+
+  /**
+   * What it is for.
+   *
+   * @generated from field: payweave.accounts.v1.BackendTaskKind kind = 2;
+   */
+  kind: BackendTaskKind;
+
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 3;
+   */
+  projectId: string;
+
+  /**
+   * Attempts so far.
+   *
+   * @generated from field: uint32 attempt_count = 4;
+   */
+  attemptCount: number;
+
+  /**
+   * When it was first due.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 5;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * When it is due again.
+   *
+   * @generated from field: google.protobuf.Timestamp next_time = 6;
+   */
+  nextTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.BackendTask.
+ * Use `create(BackendTaskSchema)` to create a new message.
+ */
+export declare const BackendTaskSchema: GenMessage<BackendTask>;
+
+/**
+ * Lists calls that fail.
+ *
+ * @generated from message payweave.accounts.v1.ListBackendTasksRequest
+ */
+export declare type ListBackendTasksRequest = Message<"payweave.accounts.v1.ListBackendTasksRequest"> & {
+  /**
+   * Fewest attempts of a call in the list, 1 to 1,000. Zero means 3.
+   *
+   * @generated from field: uint32 min_attempts = 1;
+   */
+  minAttempts: number;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.ListBackendTasksRequest.
+ * Use `create(ListBackendTasksRequestSchema)` to create a new message.
+ */
+export declare const ListBackendTasksRequestSchema: GenMessage<ListBackendTasksRequest>;
+
+/**
+ * Response to ListBackendTasksRequest.
+ *
+ * @generated from message payweave.accounts.v1.ListBackendTasksResponse
+ */
+export declare type ListBackendTasksResponse = Message<"payweave.accounts.v1.ListBackendTasksResponse"> & {
+  /**
+   * The calls that are due next, at most 200.
+   *
+   * @generated from field: repeated payweave.accounts.v1.BackendTask tasks = 1;
+   */
+  tasks: BackendTask[];
+};
+
+/**
+ * Describes the message payweave.accounts.v1.ListBackendTasksResponse.
+ * Use `create(ListBackendTasksResponseSchema)` to create a new message.
+ */
+export declare const ListBackendTasksResponseSchema: GenMessage<ListBackendTasksResponse>;
+
+/**
+ * Makes a call due now.
+ *
+ * @generated from message payweave.accounts.v1.RetryBackendTaskRequest
+ */
+export declare type RetryBackendTaskRequest = Message<"payweave.accounts.v1.RetryBackendTaskRequest"> & {
+  /**
+   * UUID of what it is about.
+   *
+   * @generated from field: string subject_id = 1;
+   */
+  subjectId: string;
+
+  /**
+   * What it is for.
+   *
+   * @generated from field: payweave.accounts.v1.BackendTaskKind kind = 2;
+   */
+  kind: BackendTaskKind;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.RetryBackendTaskRequest.
+ * Use `create(RetryBackendTaskRequestSchema)` to create a new message.
+ */
+export declare const RetryBackendTaskRequestSchema: GenMessage<RetryBackendTaskRequest>;
+
+/**
+ * Response to RetryBackendTaskRequest: the call is due.
+ *
+ * @generated from message payweave.accounts.v1.RetryBackendTaskResponse
+ */
+export declare type RetryBackendTaskResponse = Message<"payweave.accounts.v1.RetryBackendTaskResponse"> & {
+};
+
+/**
+ * Describes the message payweave.accounts.v1.RetryBackendTaskResponse.
+ * Use `create(RetryBackendTaskResponseSchema)` to create a new message.
+ */
+export declare const RetryBackendTaskResponseSchema: GenMessage<RetryBackendTaskResponse>;
+
+/**
+ * What is sent to the back end.
+ *
+ * @generated from enum payweave.accounts.v1.BackendTaskKind
+ */
+export enum BackendTaskKind {
+  /**
+   * Refused in requests.
+   *
+   * @generated from enum value: BACKEND_TASK_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The profile of a new customer, for its review.
+   *
+   * @generated from enum value: BACKEND_TASK_KIND_SUBMIT_ONBOARDING = 1;
+   */
+  SUBMIT_ONBOARDING = 1,
+
+  /**
+   * The question to the holder of an account whether a project may use it.
+   *
+   * @generated from enum value: BACKEND_TASK_KIND_REQUEST_CONSENT = 2;
+   */
+  REQUEST_CONSENT = 2,
+}
+
+/**
+ * Describes the enum payweave.accounts.v1.BackendTaskKind.
+ */
+export declare const BackendTaskKindSchema: GenEnum<BackendTaskKind>;
+
+/**
  * Decides profiles in place of the back end, for people of the staff. NOT_FOUND (REVIEW_NOT_FOUND) for a review that is
  * unknown or, but for DecideOnboarding, has ended.
  *
@@ -404,6 +656,34 @@ export declare const OnboardingService: GenService<{
     methodKind: "server_streaming";
     input: typeof ReadOnboardingArtefactRequestSchema;
     output: typeof ReadOnboardingArtefactResponseSchema;
+  },
+}>;
+
+/**
+ * For people of the staff, across projects.
+ *
+ * @generated from service payweave.accounts.v1.BackendTaskService
+ */
+export declare const BackendTaskService: GenService<{
+  /**
+   * Lists calls to the back end that have failed so far.
+   *
+   * @generated from rpc payweave.accounts.v1.BackendTaskService.ListBackendTasks
+   */
+  listBackendTasks: {
+    methodKind: "unary";
+    input: typeof ListBackendTasksRequestSchema;
+    output: typeof ListBackendTasksResponseSchema;
+  },
+  /**
+   * Makes a call within seconds. May be repeated. NOT_FOUND (REVIEW_NOT_FOUND) when it is unknown or done.
+   *
+   * @generated from rpc payweave.accounts.v1.BackendTaskService.RetryBackendTask
+   */
+  retryBackendTask: {
+    methodKind: "unary";
+    input: typeof RetryBackendTaskRequestSchema;
+    output: typeof RetryBackendTaskResponseSchema;
   },
 }>;
 

@@ -4,7 +4,7 @@
 // @generated from file payweave/accounts/v1/onboarding.proto (package payweave.accounts.v1, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_payweave_accounts_v1_onboarding_event } from "./onboarding_event_pb.js";
@@ -14,7 +14,7 @@ import { file_payweave_accounts_v1_review_report } from "./review_report_pb.js";
  * Describes the file payweave/accounts/v1/onboarding.proto.
  */
 export const file_payweave_accounts_v1_onboarding = /*@__PURE__*/
-  fileDesc("CiVwYXl3ZWF2ZS9hY2NvdW50cy92MS9vbmJvYXJkaW5nLnByb3RvEhRwYXl3ZWF2ZS5hY2NvdW50cy52MSJgChJPbmJvYXJkaW5nQXJ0ZWZhY3QSEwoLYXJ0ZWZhY3RfaWQYASABKAkSDQoFZmllbGQYAiABKAkSEgoKbWVkaWFfdHlwZRgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgEIo4DCgpPbmJvYXJkaW5nEhEKCXJldmlld19pZBgBIAEoCRISCgpwcm9qZWN0X2lkGAIgASgJEhgKEGluc3RpdHV0aW9uX25hbWUYAyABKAkSEgoKZmlyc3RfbmFtZRgEIAEoCRIRCglsYXN0X25hbWUYBSABKAkSDQoFZW1haWwYBiABKAkSFQoNbW9iaWxlX251bWJlchgHIAEoCRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMbnVtYmVyX3Rha2VuGAkgASgIEj4KB2RldGFpbHMYCiADKAsyLS5wYXl3ZWF2ZS5hY2NvdW50cy52MS5PbmJvYXJkaW5nLkRldGFpbHNFbnRyeRI7CglhcnRlZmFjdHMYCyADKAsyKC5wYXl3ZWF2ZS5hY2NvdW50cy52MS5PbmJvYXJkaW5nQXJ0ZWZhY3QaLgoMRGV0YWlsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiVgoWTGlzdE9uYm9hcmRpbmdzUmVxdWVzdBIbCglwYWdlX3NpemUYASABKA1CCLpIBSoDGMgBEh8KCnBhZ2VfdG9rZW4YAiABKAlCC7pICNgBAXIDsAEBImkKF0xpc3RPbmJvYXJkaW5nc1Jlc3BvbnNlEjUKC29uYm9hcmRpbmdzGAEgAygLMiAucGF5d2VhdmUuYWNjb3VudHMudjEuT25ib2FyZGluZxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiMwoUR2V0T25ib2FyZGluZ1JlcXVlc3QSGwoJcmV2aWV3X2lkGAEgASgJQgi6SAVyA7ABASJNChVHZXRPbmJvYXJkaW5nUmVzcG9uc2USNAoKb25ib2FyZGluZxgBIAEoCzIgLnBheXdlYXZlLmFjY291bnRzLnYxLk9uYm9hcmRpbmci7AEKF0RlY2lkZU9uYm9hcmRpbmdSZXF1ZXN0EhsKCXJldmlld19pZBgBIAEoCUIIukgFcgOwAQESPgoJY29tcGxldGVkGAIgASgLMikucGF5d2VhdmUuYWNjb3VudHMudjEuT25ib2FyZGluZ0NvbXBsZXRlZEgAEhsKCHJlamVjdGVkGAMgASgIQge6SARqAggBSAASRQoGcmVhc29uGAQgASgJQjW6SDJyMBABGPQDMileW15ceDAwLVx4MDhceDBiXHgwY1x4MGUtXHgxZlx4N2YtXHg5Zl0qJEIQCgdvdXRjb21lEgW6SAIIASJSChhEZWNpZGVPbmJvYXJkaW5nUmVzcG9uc2USNgoGc3RhdHVzGAEgASgOMiYucGF5d2VhdmUuYWNjb3VudHMudjEuT25ib2FyZGluZ1N0YXR1cyJbCh1SZWFkT25ib2FyZGluZ0FydGVmYWN0UmVxdWVzdBIbCglyZXZpZXdfaWQYASABKAlCCLpIBXIDsAEBEh0KC2FydGVmYWN0X2lkGAIgASgJQgi6SAVyA7ABASIvCh5SZWFkT25ib2FyZGluZ0FydGVmYWN0UmVzcG9uc2USDQoFY2h1bmsYASABKAwy9wMKEU9uYm9hcmRpbmdTZXJ2aWNlEnMKD0xpc3RPbmJvYXJkaW5ncxIsLnBheXdlYXZlLmFjY291bnRzLnYxLkxpc3RPbmJvYXJkaW5nc1JlcXVlc3QaLS5wYXl3ZWF2ZS5hY2NvdW50cy52MS5MaXN0T25ib2FyZGluZ3NSZXNwb25zZSIDkAIBEm0KDUdldE9uYm9hcmRpbmcSKi5wYXl3ZWF2ZS5hY2NvdW50cy52MS5HZXRPbmJvYXJkaW5nUmVxdWVzdBorLnBheXdlYXZlLmFjY291bnRzLnYxLkdldE9uYm9hcmRpbmdSZXNwb25zZSIDkAIBEnYKEERlY2lkZU9uYm9hcmRpbmcSLS5wYXl3ZWF2ZS5hY2NvdW50cy52MS5EZWNpZGVPbmJvYXJkaW5nUmVxdWVzdBouLnBheXdlYXZlLmFjY291bnRzLnYxLkRlY2lkZU9uYm9hcmRpbmdSZXNwb25zZSIDkAICEoUBChZSZWFkT25ib2FyZGluZ0FydGVmYWN0EjMucGF5d2VhdmUuYWNjb3VudHMudjEuUmVhZE9uYm9hcmRpbmdBcnRlZmFjdFJlcXVlc3QaNC5wYXl3ZWF2ZS5hY2NvdW50cy52MS5SZWFkT25ib2FyZGluZ0FydGVmYWN0UmVzcG9uc2UwAWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_payweave_accounts_v1_onboarding_event, file_payweave_accounts_v1_review_report]);
+  fileDesc("CiVwYXl3ZWF2ZS9hY2NvdW50cy92MS9vbmJvYXJkaW5nLnByb3RvEhRwYXl3ZWF2ZS5hY2NvdW50cy52MSJgChJPbmJvYXJkaW5nQXJ0ZWZhY3QSEwoLYXJ0ZWZhY3RfaWQYASABKAkSDQoFZmllbGQYAiABKAkSEgoKbWVkaWFfdHlwZRgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgEIocCChNPbmJvYXJkaW5nRHVwbGljYXRlEhIKCmFjY291bnRfaWQYASABKAkSEQoJcmV2aWV3X2lkGAIgASgJEjMKBnN0YXR1cxgDIAEoDjIjLnBheXdlYXZlLmFjY291bnRzLnYxLkFjY291bnRTdGF0dXMSFgoOYWNjb3VudF9udW1iZXIYBCABKAkSEgoKZmlyc3RfbmFtZRgFIAEoCRIRCglsYXN0X25hbWUYBiABKAkSDQoFZW1haWwYByABKAkSFQoNbW9iaWxlX251bWJlchgIIAEoCRIvCgtjcmVhdGVfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAizQMKCk9uYm9hcmRpbmcSEQoJcmV2aWV3X2lkGAEgASgJEhIKCnByb2plY3RfaWQYAiABKAkSGAoQaW5zdGl0dXRpb25fbmFtZRgDIAEoCRISCgpmaXJzdF9uYW1lGAQgASgJEhEKCWxhc3RfbmFtZRgFIAEoCRINCgVlbWFpbBgGIAEoCRIVCg1tb2JpbGVfbnVtYmVyGAcgASgJEi8KC2NyZWF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxudW1iZXJfdGFrZW4YCSABKAgSPgoHZGV0YWlscxgKIAMoCzItLnBheXdlYXZlLmFjY291bnRzLnYxLk9uYm9hcmRpbmcuRGV0YWlsc0VudHJ5EjsKCWFydGVmYWN0cxgLIAMoCzIoLnBheXdlYXZlLmFjY291bnRzLnYxLk9uYm9hcmRpbmdBcnRlZmFjdBI9CgpkdXBsaWNhdGVzGAwgAygLMikucGF5d2VhdmUuYWNjb3VudHMudjEuT25ib2FyZGluZ0R1cGxpY2F0ZRouCgxEZXRhaWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJWChZMaXN0T25ib2FyZGluZ3NSZXF1ZXN0EhsKCXBhZ2Vfc2l6ZRgBIAEoDUIIukgFKgMYyAESHwoKcGFnZV90b2tlbhgCIAEoCUILukgI2AEBcgOwAQEiaQoXTGlzdE9uYm9hcmRpbmdzUmVzcG9uc2USNQoLb25ib2FyZGluZ3MYASADKAsyIC5wYXl3ZWF2ZS5hY2NvdW50cy52MS5PbmJvYXJkaW5nEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIzChRHZXRPbmJvYXJkaW5nUmVxdWVzdBIbCglyZXZpZXdfaWQYASABKAlCCLpIBXIDsAEBIk0KFUdldE9uYm9hcmRpbmdSZXNwb25zZRI0CgpvbmJvYXJkaW5nGAEgASgLMiAucGF5d2VhdmUuYWNjb3VudHMudjEuT25ib2FyZGluZyLsAQoXRGVjaWRlT25ib2FyZGluZ1JlcXVlc3QSGwoJcmV2aWV3X2lkGAEgASgJQgi6SAVyA7ABARI+Cgljb21wbGV0ZWQYAiABKAsyKS5wYXl3ZWF2ZS5hY2NvdW50cy52MS5PbmJvYXJkaW5nQ29tcGxldGVkSAASGwoIcmVqZWN0ZWQYAyABKAhCB7pIBGoCCAFIABJFCgZyZWFzb24YBCABKAlCNbpIMnIwEAEY9AMyKV5bXlx4MDAtXHgwOFx4MGJceDBjXHgwZS1ceDFmXHg3Zi1ceDlmXSokQhAKB291dGNvbWUSBbpIAggBIlIKGERlY2lkZU9uYm9hcmRpbmdSZXNwb25zZRI2CgZzdGF0dXMYASABKA4yJi5wYXl3ZWF2ZS5hY2NvdW50cy52MS5PbmJvYXJkaW5nU3RhdHVzIlsKHVJlYWRPbmJvYXJkaW5nQXJ0ZWZhY3RSZXF1ZXN0EhsKCXJldmlld19pZBgBIAEoCUIIukgFcgOwAQESHQoLYXJ0ZWZhY3RfaWQYAiABKAlCCLpIBXIDsAEBIi8KHlJlYWRPbmJvYXJkaW5nQXJ0ZWZhY3RSZXNwb25zZRINCgVjaHVuaxgBIAEoDCLhAQoLQmFja2VuZFRhc2sSEgoKc3ViamVjdF9pZBgBIAEoCRIzCgRraW5kGAIgASgOMiUucGF5d2VhdmUuYWNjb3VudHMudjEuQmFja2VuZFRhc2tLaW5kEhIKCnByb2plY3RfaWQYAyABKAkSFQoNYXR0ZW1wdF9jb3VudBgEIAEoDRIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJbmV4dF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI5ChdMaXN0QmFja2VuZFRhc2tzUmVxdWVzdBIeCgxtaW5fYXR0ZW1wdHMYASABKA1CCLpIBSoDGOgHIkwKGExpc3RCYWNrZW5kVGFza3NSZXNwb25zZRIwCgV0YXNrcxgBIAMoCzIhLnBheXdlYXZlLmFjY291bnRzLnYxLkJhY2tlbmRUYXNrInkKF1JldHJ5QmFja2VuZFRhc2tSZXF1ZXN0EhwKCnN1YmplY3RfaWQYASABKAlCCLpIBXIDsAEBEkAKBGtpbmQYAiABKA4yJS5wYXl3ZWF2ZS5hY2NvdW50cy52MS5CYWNrZW5kVGFza0tpbmRCC7pICMgBAYIBAhABIhoKGFJldHJ5QmFja2VuZFRhc2tSZXNwb25zZSqEAQoPQmFja2VuZFRhc2tLaW5kEiEKHUJBQ0tFTkRfVEFTS19LSU5EX1VOU1BFQ0lGSUVEEAASJwojQkFDS0VORF9UQVNLX0tJTkRfU1VCTUlUX09OQk9BUkRJTkcQARIlCiFCQUNLRU5EX1RBU0tfS0lORF9SRVFVRVNUX0NPTlNFTlQQAjL3AwoRT25ib2FyZGluZ1NlcnZpY2UScwoPTGlzdE9uYm9hcmRpbmdzEiwucGF5d2VhdmUuYWNjb3VudHMudjEuTGlzdE9uYm9hcmRpbmdzUmVxdWVzdBotLnBheXdlYXZlLmFjY291bnRzLnYxLkxpc3RPbmJvYXJkaW5nc1Jlc3BvbnNlIgOQAgESbQoNR2V0T25ib2FyZGluZxIqLnBheXdlYXZlLmFjY291bnRzLnYxLkdldE9uYm9hcmRpbmdSZXF1ZXN0GisucGF5d2VhdmUuYWNjb3VudHMudjEuR2V0T25ib2FyZGluZ1Jlc3BvbnNlIgOQAgESdgoQRGVjaWRlT25ib2FyZGluZxItLnBheXdlYXZlLmFjY291bnRzLnYxLkRlY2lkZU9uYm9hcmRpbmdSZXF1ZXN0Gi4ucGF5d2VhdmUuYWNjb3VudHMudjEuRGVjaWRlT25ib2FyZGluZ1Jlc3BvbnNlIgOQAgIShQEKFlJlYWRPbmJvYXJkaW5nQXJ0ZWZhY3QSMy5wYXl3ZWF2ZS5hY2NvdW50cy52MS5SZWFkT25ib2FyZGluZ0FydGVmYWN0UmVxdWVzdBo0LnBheXdlYXZlLmFjY291bnRzLnYxLlJlYWRPbmJvYXJkaW5nQXJ0ZWZhY3RSZXNwb25zZTABMoQCChJCYWNrZW5kVGFza1NlcnZpY2USdgoQTGlzdEJhY2tlbmRUYXNrcxItLnBheXdlYXZlLmFjY291bnRzLnYxLkxpc3RCYWNrZW5kVGFza3NSZXF1ZXN0Gi4ucGF5d2VhdmUuYWNjb3VudHMudjEuTGlzdEJhY2tlbmRUYXNrc1Jlc3BvbnNlIgOQAgESdgoQUmV0cnlCYWNrZW5kVGFzaxItLnBheXdlYXZlLmFjY291bnRzLnYxLlJldHJ5QmFja2VuZFRhc2tSZXF1ZXN0Gi4ucGF5d2VhdmUuYWNjb3VudHMudjEuUmV0cnlCYWNrZW5kVGFza1Jlc3BvbnNlIgOQAgJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_payweave_accounts_v1_onboarding_event, file_payweave_accounts_v1_review_report]);
 
 /**
  * Describes the message payweave.accounts.v1.OnboardingArtefact.
@@ -24,67 +24,123 @@ export const OnboardingArtefactSchema = /*@__PURE__*/
   messageDesc(file_payweave_accounts_v1_onboarding, 0);
 
 /**
+ * Describes the message payweave.accounts.v1.OnboardingDuplicate.
+ * Use `create(OnboardingDuplicateSchema)` to create a new message.
+ */
+export const OnboardingDuplicateSchema = /*@__PURE__*/
+  messageDesc(file_payweave_accounts_v1_onboarding, 1);
+
+/**
  * Describes the message payweave.accounts.v1.Onboarding.
  * Use `create(OnboardingSchema)` to create a new message.
  */
 export const OnboardingSchema = /*@__PURE__*/
-  messageDesc(file_payweave_accounts_v1_onboarding, 1);
+  messageDesc(file_payweave_accounts_v1_onboarding, 2);
 
 /**
  * Describes the message payweave.accounts.v1.ListOnboardingsRequest.
  * Use `create(ListOnboardingsRequestSchema)` to create a new message.
  */
 export const ListOnboardingsRequestSchema = /*@__PURE__*/
-  messageDesc(file_payweave_accounts_v1_onboarding, 2);
+  messageDesc(file_payweave_accounts_v1_onboarding, 3);
 
 /**
  * Describes the message payweave.accounts.v1.ListOnboardingsResponse.
  * Use `create(ListOnboardingsResponseSchema)` to create a new message.
  */
 export const ListOnboardingsResponseSchema = /*@__PURE__*/
-  messageDesc(file_payweave_accounts_v1_onboarding, 3);
+  messageDesc(file_payweave_accounts_v1_onboarding, 4);
 
 /**
  * Describes the message payweave.accounts.v1.GetOnboardingRequest.
  * Use `create(GetOnboardingRequestSchema)` to create a new message.
  */
 export const GetOnboardingRequestSchema = /*@__PURE__*/
-  messageDesc(file_payweave_accounts_v1_onboarding, 4);
+  messageDesc(file_payweave_accounts_v1_onboarding, 5);
 
 /**
  * Describes the message payweave.accounts.v1.GetOnboardingResponse.
  * Use `create(GetOnboardingResponseSchema)` to create a new message.
  */
 export const GetOnboardingResponseSchema = /*@__PURE__*/
-  messageDesc(file_payweave_accounts_v1_onboarding, 5);
+  messageDesc(file_payweave_accounts_v1_onboarding, 6);
 
 /**
  * Describes the message payweave.accounts.v1.DecideOnboardingRequest.
  * Use `create(DecideOnboardingRequestSchema)` to create a new message.
  */
 export const DecideOnboardingRequestSchema = /*@__PURE__*/
-  messageDesc(file_payweave_accounts_v1_onboarding, 6);
+  messageDesc(file_payweave_accounts_v1_onboarding, 7);
 
 /**
  * Describes the message payweave.accounts.v1.DecideOnboardingResponse.
  * Use `create(DecideOnboardingResponseSchema)` to create a new message.
  */
 export const DecideOnboardingResponseSchema = /*@__PURE__*/
-  messageDesc(file_payweave_accounts_v1_onboarding, 7);
+  messageDesc(file_payweave_accounts_v1_onboarding, 8);
 
 /**
  * Describes the message payweave.accounts.v1.ReadOnboardingArtefactRequest.
  * Use `create(ReadOnboardingArtefactRequestSchema)` to create a new message.
  */
 export const ReadOnboardingArtefactRequestSchema = /*@__PURE__*/
-  messageDesc(file_payweave_accounts_v1_onboarding, 8);
+  messageDesc(file_payweave_accounts_v1_onboarding, 9);
 
 /**
  * Describes the message payweave.accounts.v1.ReadOnboardingArtefactResponse.
  * Use `create(ReadOnboardingArtefactResponseSchema)` to create a new message.
  */
 export const ReadOnboardingArtefactResponseSchema = /*@__PURE__*/
-  messageDesc(file_payweave_accounts_v1_onboarding, 9);
+  messageDesc(file_payweave_accounts_v1_onboarding, 10);
+
+/**
+ * Describes the message payweave.accounts.v1.BackendTask.
+ * Use `create(BackendTaskSchema)` to create a new message.
+ */
+export const BackendTaskSchema = /*@__PURE__*/
+  messageDesc(file_payweave_accounts_v1_onboarding, 11);
+
+/**
+ * Describes the message payweave.accounts.v1.ListBackendTasksRequest.
+ * Use `create(ListBackendTasksRequestSchema)` to create a new message.
+ */
+export const ListBackendTasksRequestSchema = /*@__PURE__*/
+  messageDesc(file_payweave_accounts_v1_onboarding, 12);
+
+/**
+ * Describes the message payweave.accounts.v1.ListBackendTasksResponse.
+ * Use `create(ListBackendTasksResponseSchema)` to create a new message.
+ */
+export const ListBackendTasksResponseSchema = /*@__PURE__*/
+  messageDesc(file_payweave_accounts_v1_onboarding, 13);
+
+/**
+ * Describes the message payweave.accounts.v1.RetryBackendTaskRequest.
+ * Use `create(RetryBackendTaskRequestSchema)` to create a new message.
+ */
+export const RetryBackendTaskRequestSchema = /*@__PURE__*/
+  messageDesc(file_payweave_accounts_v1_onboarding, 14);
+
+/**
+ * Describes the message payweave.accounts.v1.RetryBackendTaskResponse.
+ * Use `create(RetryBackendTaskResponseSchema)` to create a new message.
+ */
+export const RetryBackendTaskResponseSchema = /*@__PURE__*/
+  messageDesc(file_payweave_accounts_v1_onboarding, 15);
+
+/**
+ * Describes the enum payweave.accounts.v1.BackendTaskKind.
+ */
+export const BackendTaskKindSchema = /*@__PURE__*/
+  enumDesc(file_payweave_accounts_v1_onboarding, 0);
+
+/**
+ * What is sent to the back end.
+ *
+ * @generated from enum payweave.accounts.v1.BackendTaskKind
+ */
+export const BackendTaskKind = /*@__PURE__*/
+  tsEnum(BackendTaskKindSchema);
 
 /**
  * Decides profiles in place of the back end, for people of the staff. NOT_FOUND (REVIEW_NOT_FOUND) for a review that is
@@ -94,4 +150,12 @@ export const ReadOnboardingArtefactResponseSchema = /*@__PURE__*/
  */
 export const OnboardingService = /*@__PURE__*/
   serviceDesc(file_payweave_accounts_v1_onboarding, 0);
+
+/**
+ * For people of the staff, across projects.
+ *
+ * @generated from service payweave.accounts.v1.BackendTaskService
+ */
+export const BackendTaskService = /*@__PURE__*/
+  serviceDesc(file_payweave_accounts_v1_onboarding, 1);
 

@@ -185,6 +185,46 @@ export declare type GetBackfillResponse = Message<"payweave.accounts.v1.GetBackf
 export declare const GetBackfillResponseSchema: GenMessage<GetBackfillResponse>;
 
 /**
+ * Posts a refused settlement once more.
+ *
+ * @generated from message payweave.accounts.v1.RetrySettlementRequest
+ */
+export declare type RetrySettlementRequest = Message<"payweave.accounts.v1.RetrySettlementRequest"> & {
+  /**
+   * UUID of the settlement.
+   *
+   * @generated from field: string settlement_id = 1;
+   */
+  settlementId: string;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.RetrySettlementRequest.
+ * Use `create(RetrySettlementRequestSchema)` to create a new message.
+ */
+export declare const RetrySettlementRequestSchema: GenMessage<RetrySettlementRequest>;
+
+/**
+ * Response to RetrySettlementRequest.
+ *
+ * @generated from message payweave.accounts.v1.RetrySettlementResponse
+ */
+export declare type RetrySettlementResponse = Message<"payweave.accounts.v1.RetrySettlementResponse"> & {
+  /**
+   * Why the ledger has refused it again. Unset: the ledger has it now, and it is no longer on the list.
+   *
+   * @generated from field: payweave.accounts.v1.RefusedSettlement refused = 1;
+   */
+  refused?: RefusedSettlement | undefined;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.RetrySettlementResponse.
+ * Use `create(RetrySettlementResponseSchema)` to create a new message.
+ */
+export declare const RetrySettlementResponseSchema: GenMessage<RetrySettlementResponse>;
+
+/**
  * For operators. Settlements reach the ledger by events; the backfill posts those whose event was lost.
  *
  * @generated from service payweave.accounts.v1.SettlementPostingService
@@ -199,6 +239,18 @@ export declare const SettlementPostingService: GenService<{
     methodKind: "unary";
     input: typeof RestartBackfillRequestSchema;
     output: typeof RestartBackfillResponseSchema;
+  },
+  /**
+   * Posts one refused settlement, after what the ledger refused it for was corrected. It posts nothing twice. The audit of access
+   * names who asked for it. NOT_FOUND (TRANSFER_NOT_FOUND) for a settlement that is not on the list or that payments does not
+   * have; UNAVAILABLE while payments is down.
+   *
+   * @generated from rpc payweave.accounts.v1.SettlementPostingService.RetrySettlement
+   */
+  retrySettlement: {
+    methodKind: "unary";
+    input: typeof RetrySettlementRequestSchema;
+    output: typeof RetrySettlementResponseSchema;
   },
   /**
    * Reads the progress of the backfill.

@@ -127,7 +127,8 @@ export declare const PayoutService: GenService<{
     output: typeof CreatePayoutResponseSchema;
   },
   /**
-   * Accepts a refund. Repeating the call changes nothing. ALREADY_EXISTS (REFERENCE_CONFLICT) when the id was used with
+   * Accepts a refund. Repeating the call moves nothing: it is how a person asks again for an outcome that is late, so a back end that
+   * waits for its provider may ask there at once. ALREADY_EXISTS (REFERENCE_CONFLICT) when the id was used with
    * another amount or charge.
    *
    * @generated from rpc payweave.backend.v1.PayoutService.CreateRefund

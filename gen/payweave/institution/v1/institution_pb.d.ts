@@ -752,6 +752,40 @@ export declare type ListWaitingTransactionsResponse = Message<"payweave.institut
 export declare const ListWaitingTransactionsResponseSchema: GenMessage<ListWaitingTransactionsResponse>;
 
 /**
+ * Takes the next step of a transaction now.
+ *
+ * @generated from message payweave.institution.v1.ResumeTransactionRequest
+ */
+export declare type ResumeTransactionRequest = Message<"payweave.institution.v1.ResumeTransactionRequest"> & {
+  /**
+   * UUID of the transaction: its movement.
+   *
+   * @generated from field: string movement_id = 1;
+   */
+  movementId: string;
+};
+
+/**
+ * Describes the message payweave.institution.v1.ResumeTransactionRequest.
+ * Use `create(ResumeTransactionRequestSchema)` to create a new message.
+ */
+export declare const ResumeTransactionRequestSchema: GenMessage<ResumeTransactionRequest>;
+
+/**
+ * Response to ResumeTransactionRequest: the step is due.
+ *
+ * @generated from message payweave.institution.v1.ResumeTransactionResponse
+ */
+export declare type ResumeTransactionResponse = Message<"payweave.institution.v1.ResumeTransactionResponse"> & {
+};
+
+/**
+ * Describes the message payweave.institution.v1.ResumeTransactionResponse.
+ * Use `create(ResumeTransactionResponseSchema)` to create a new message.
+ */
+export declare const ResumeTransactionResponseSchema: GenMessage<ResumeTransactionResponse>;
+
+/**
  * Type of a transaction: `transaction_type` of the JSON contract.
  *
  * @generated from enum payweave.institution.v1.TransactionType
@@ -911,6 +945,18 @@ export declare const InstitutionService: GenService<{
     methodKind: "unary";
     input: typeof ListWaitingTransactionsRequestSchema;
     output: typeof ListWaitingTransactionsResponseSchema;
+  },
+  /**
+   * Takes the next step of a transaction within seconds, for people of the staff: enquires of the back end about a transfer that waits
+   * for it, and confirms or releases the quote that a movement holds. Nothing is done while a step is under way. May be
+   * repeated. NOT_FOUND (TRANSACTION_NOT_FOUND) for one that is unknown or has no step left.
+   *
+   * @generated from rpc payweave.institution.v1.InstitutionService.ResumeTransaction
+   */
+  resumeTransaction: {
+    methodKind: "unary";
+    input: typeof ResumeTransactionRequestSchema;
+    output: typeof ResumeTransactionResponseSchema;
   },
 }>;
 

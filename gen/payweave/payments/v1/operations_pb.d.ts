@@ -450,6 +450,74 @@ export declare type ListProcessingAttemptsResponse = Message<"payweave.payments.
 export declare const ListProcessingAttemptsResponseSchema: GenMessage<ListProcessingAttemptsResponse>;
 
 /**
+ * Has the back end asked for the outcome of an attempt now.
+ *
+ * @generated from message payweave.payments.v1.EnquireAttemptRequest
+ */
+export declare type EnquireAttemptRequest = Message<"payweave.payments.v1.EnquireAttemptRequest"> & {
+  /**
+   * Id of the attempt, 1 to 64 characters.
+   *
+   * @generated from field: string attempt_id = 1;
+   */
+  attemptId: string;
+};
+
+/**
+ * Describes the message payweave.payments.v1.EnquireAttemptRequest.
+ * Use `create(EnquireAttemptRequestSchema)` to create a new message.
+ */
+export declare const EnquireAttemptRequestSchema: GenMessage<EnquireAttemptRequest>;
+
+/**
+ * Response to EnquireAttemptRequest: the enquiry is due.
+ *
+ * @generated from message payweave.payments.v1.EnquireAttemptResponse
+ */
+export declare type EnquireAttemptResponse = Message<"payweave.payments.v1.EnquireAttemptResponse"> & {
+};
+
+/**
+ * Describes the message payweave.payments.v1.EnquireAttemptResponse.
+ * Use `create(EnquireAttemptResponseSchema)` to create a new message.
+ */
+export declare const EnquireAttemptResponseSchema: GenMessage<EnquireAttemptResponse>;
+
+/**
+ * Has the back end asked for a refund once more now.
+ *
+ * @generated from message payweave.payments.v1.RepeatRefundRequest
+ */
+export declare type RepeatRefundRequest = Message<"payweave.payments.v1.RepeatRefundRequest"> & {
+  /**
+   * UUID of the refund.
+   *
+   * @generated from field: string refund_id = 1;
+   */
+  refundId: string;
+};
+
+/**
+ * Describes the message payweave.payments.v1.RepeatRefundRequest.
+ * Use `create(RepeatRefundRequestSchema)` to create a new message.
+ */
+export declare const RepeatRefundRequestSchema: GenMessage<RepeatRefundRequest>;
+
+/**
+ * Response to RepeatRefundRequest: the call is due.
+ *
+ * @generated from message payweave.payments.v1.RepeatRefundResponse
+ */
+export declare type RepeatRefundResponse = Message<"payweave.payments.v1.RepeatRefundResponse"> & {
+};
+
+/**
+ * Describes the message payweave.payments.v1.RepeatRefundResponse.
+ * Use `create(RepeatRefundResponseSchema)` to create a new message.
+ */
+export declare const RepeatRefundResponseSchema: GenMessage<RepeatRefundResponse>;
+
+/**
  * How a refund waits.
  *
  * @generated from enum payweave.payments.v1.WaitingRefundState
@@ -575,6 +643,29 @@ export declare const PaymentOperationsService: GenService<{
     methodKind: "unary";
     input: typeof ListProcessingAttemptsRequestSchema;
     output: typeof ListProcessingAttemptsResponseSchema;
+  },
+  /**
+   * Enquires of the back end about the outcome of an attempt within seconds. An attempt that the back end has not been asked about
+   * yet keeps its time: its call may be under way. May be repeated. NOT_FOUND (CHARGE_NOT_FOUND) when it is unknown or has an outcome.
+   *
+   * @generated from rpc payweave.payments.v1.PaymentOperationsService.EnquireAttempt
+   */
+  enquireAttempt: {
+    methodKind: "unary";
+    input: typeof EnquireAttemptRequestSchema;
+    output: typeof EnquireAttemptResponseSchema;
+  },
+  /**
+   * Repeats the call of a refund that the back end has accepted and not reported on, within seconds. The back end refunds nothing
+   * twice, and one that waits for its provider asks there at once. A call that is under way counts. May be repeated. NOT_FOUND (CHARGE_NOT_FOUND) when the
+   * refund is unknown or has an outcome.
+   *
+   * @generated from rpc payweave.payments.v1.PaymentOperationsService.RepeatRefund
+   */
+  repeatRefund: {
+    methodKind: "unary";
+    input: typeof RepeatRefundRequestSchema;
+    output: typeof RepeatRefundResponseSchema;
   },
   /**
    * Makes a call due now. NOT_FOUND (CHARGE_NOT_FOUND) when it is unknown or done.

@@ -166,6 +166,13 @@ export declare type ListSettlementsRequest = Message<"payweave.payments.v1.ListS
    * @generated from field: string connector = 5;
    */
   connector: string;
+
+  /**
+   * UUID of the only settlement to return, however young; the other fields are ignored then. Empty: any.
+   *
+   * @generated from field: string settlement_id = 6;
+   */
+  settlementId: string;
 };
 
 /**

@@ -9,9 +9,17 @@ import { artefactBytes } from '../operations/artefact.ts'
 import type { Customers } from '../operations/customers.ts'
 import { endOnboarding, openDetails } from '../operations/review.ts'
 import { listArtefacts } from '../store/artefact-store.ts'
-import { findOpenReview, listOpenReviews, type OpenReview } from '../store/review-store.ts'
-import { endedStatuses } from './messages.ts'
+import {
+  type Duplicate,
+  findDuplicates,
+  findOpenReview,
+  listOpenReviews,
+  type OpenReview,
+} from '../store/review-store.ts'
+import { accountStatusNumber, endedStatuses } from './messages.ts'
 import { acceptedOutcome } from './reviews.ts'
+
+const maxDuplicates = 10
 
 /**
  * The handlers of OnboardingService. They refuse an unknown review, and all but decideOnboarding one that has ended,
@@ -29,9 +37,13 @@ export function onboardingService(customers: Customers): ServiceImpl<typeof Onbo
     async getOnboarding({ reviewId }) {
       const review = await findOpenReview(db, reviewId)
       if (review === undefined) throw new Failure('REVIEW_NOT_FOUND', 'no such review is open')
-      const artefacts = await listArtefacts(db, reviewId)
+      const [artefacts, found] = await Promise.all([
+        listArtefacts(db, reviewId),
+        findDuplicates(db, reviewId, maxDuplicates),
+      ])
       const details = openDetails(customers, review)
-      return { onboarding: { ...onboardingMessage(review), details, artefacts } }
+      const duplicates = found.map(duplicateMessage)
+      return { onboarding: { ...onboardingMessage(review), details, artefacts, duplicates } }
     },
     async decideOnboarding({ reviewId, outcome, reason: given }) {
       const reason = given.trim()
@@ -53,4 +65,12 @@ export function onboardingService(customers: Customers): ServiceImpl<typeof Onbo
 function onboardingMessage(review: OpenReview) {
   const { detailsSealed: _, createTime, ...shown } = review
   return { ...shown, createTime: timestampFromDate(createTime) }
+}
+
+function duplicateMessage({ createTime, status, ...duplicate }: Duplicate) {
+  return {
+    ...duplicate,
+    status: accountStatusNumber(status),
+    createTime: timestampFromDate(createTime),
+  }
 }

@@ -1,7 +1,7 @@
 // Statements on reviews of profiles.
 
 import { type Queryable, sql } from '#platform/db/db.ts'
-import type { Account } from '../domain/account.ts'
+import type { Account, AccountStatus } from '../domain/account.ts'
 import type { Submission } from '../domain/review.ts'
 import { accountColumns } from './account-store.ts'
 
@@ -186,4 +186,55 @@ const findOpenStatement = sql('review_find_open', `${openReview} and r.review_id
 /** An open review; undefined for one that is unknown or has ended. Locks nothing. */
 export function findOpenReview(db: Queryable, reviewId: string): Promise<OpenReview | undefined> {
   return db.row(findOpenStatement, [reviewId])
+}
+
+/** Another account of the institution with the number or the e-mail address of a profile; with its review while that is open. */
+export type Duplicate = {
+  accountId: string
+  reviewId: string
+  status: AccountStatus
+  accountNumber: string
+  firstName: string
+  lastName: string
+  email: string
+  mobileNumber: string
+  createTime: Date
+}
+
+// Accounts are found by their indexes, each of which leaves out open and rejected profiles; the open ones by their reviews.
+const decided = `d.status in ('available', 'suspended', 'closed')`
+const duplicatesStatement = sql(
+  'review_duplicates',
+  `with own as (
+     select a.* from review r join account a on a.account_id = r.account_id where r.review_id = $1
+   ), found as (
+     select d.account_id, null::uuid as review_id from own
+       join account d on d.institution_id = own.institution_id
+         and d.mobile_number = own.mobile_number and ${decided}
+     union
+     select d.account_id, null from own
+       join account d on d.institution_id = own.institution_id
+         and d.email_folded = own.email_folded and own.email_folded <> '' and ${decided}
+     union
+     select d.account_id, r.review_id from own
+       join review r on r.state = 'open' and r.institution_id = own.institution_id
+       join account d on d.account_id = r.account_id and d.account_id <> own.account_id
+         and (d.mobile_number = own.mobile_number
+           or d.email_folded = own.email_folded and own.email_folded <> '')
+   )
+   select a.account_id as "accountId", coalesce(f.review_id::text, '') as "reviewId", a.status,
+     coalesce(a.account_number, '') as "accountNumber", a.first_name as "firstName",
+     a.last_name as "lastName", a.email, a.mobile_number as "mobileNumber",
+     a.create_time as "createTime"
+   from found f join account a on a.account_id = f.account_id
+   order by a.create_time, a.account_id limit $2`,
+)
+
+/** Others with the number or the e-mail address of a profile, oldest first; without rejected ones. Locks nothing. */
+export function findDuplicates(
+  db: Queryable,
+  reviewId: string,
+  limit: number,
+): Promise<Duplicate[]> {
+  return db.rows(duplicatesStatement, [reviewId, limit])
 }

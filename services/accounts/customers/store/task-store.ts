@@ -56,6 +56,52 @@ export async function markLater(
   await db.run(laterStatement, [subjectId, kind])
 }
 
+/** A task that has failed so far. */
+export type FailingTask = {
+  subjectId: string
+  kind: TaskKind
+  projectId: string
+  attempts: number
+  createTime: Date
+  nextTime: Date
+}
+
+const failingStatement = sql(
+  'backend_task_list_failing',
+  `select t.subject_id as "subjectId", t.kind, coalesce(r.project_id, c.project_id) as "projectId",
+     t.attempts, t.create_time as "createTime", t.next_time as "nextTime"
+   from backend_task t
+   left join review r on t.kind = 'submit_onboarding' and r.review_id = t.subject_id
+   left join challenge c on t.kind = 'request_consent' and c.challenge_id = t.subject_id
+   where t.done_time is null and t.attempts >= $1
+     and coalesce(r.project_id, c.project_id) is not null
+   order by t.next_time limit $2`,
+)
+
+/** Open tasks with so many attempts, due first. Locks nothing. */
+export function listFailingTasks(
+  db: Queryable,
+  minAttempts: number,
+  limit: number,
+): Promise<FailingTask[]> {
+  return db.rows(failingStatement, [minAttempts, limit])
+}
+
+const retryStatement = sql(
+  'backend_task_retry',
+  `update backend_task set next_time = clock_now()
+   where subject_id = $1 and kind = $2 and done_time is null`,
+)
+
+/** Makes an open task due; false when there is none. Locks its row. */
+export async function retryTask(
+  db: Queryable,
+  subjectId: string,
+  kind: TaskKind,
+): Promise<boolean> {
+  return (await db.run(retryStatement, [subjectId, kind])) > 0
+}
+
 const backlogStatement = sql(
   'backend_task_backlog',
   `select kinds.kind, count(t.subject_id)::integer as open,

@@ -1,5 +1,5 @@
 // Maps payweave.accounts.v1.BalanceService to the ledger and back.
-
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { pageSizeOf } from '#core/paging.ts'
 import type { BalanceService } from '#gen/payweave/accounts/v1/balances_pb.js'
@@ -14,11 +14,13 @@ import { type AccountPosting, listPostings } from '../operations/balance.ts'
 import {
   listOpenBalances,
   listProjectBalances,
+  listSuspenseItems,
   type ProjectBalance,
 } from '../store/project-balance-store.ts'
 import { internalAccounts, internalNameOf, wireMoney } from './messages.ts'
 
 const maxBalances = 200
+const maxItems = 200
 
 /** What a merchant sees beside the float: their own money, their fees and their debt. The rest is our bookkeeping. */
 const ofMerchants: ReadonlySet<InternalName | null> = new Set([
@@ -47,6 +49,16 @@ export function balanceService(db: Database): ServiceImpl<typeof BalanceService>
       }
       const balances = await listOpenBalances(db, name, maxBalances)
       return { balances: balances.map(balanceMessage) }
+    },
+    async listSuspenseItems() {
+      const items = await listSuspenseItems(db, maxItems)
+      return {
+        items: items.map(({ currency, minor, sinceTime, ...item }) => ({
+          ...item,
+          amount: wireMoney(currency, minor),
+          sinceTime: timestampFromDate(sinceTime),
+        })),
+      }
     },
     async listFloatPostings({ startTime, endTime, pageSize, pageToken, ...request }, context) {
       const projectId = projectOf(context, request.projectId)

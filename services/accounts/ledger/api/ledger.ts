@@ -20,7 +20,7 @@ import {
   reverseTransfer,
 } from '../operations/ledger.ts'
 import { requireVisible } from '../operations/movement.ts'
-import { checkLedger } from '../workers/check.ts'
+import { type CheckResult, checkLedger } from '../workers/check.ts'
 import {
   addressOf,
   detailsOf,
@@ -35,10 +35,16 @@ import {
 /**
  * What the handlers work with: `writer` writes in `db`. A check reads the whole ledger, so it has a connection and time limits of its own.
  */
-export type LedgerParts = { db: Database; writer: LedgerWriter; checkDb: Database }
+export type LedgerParts = {
+  db: Database
+  writer: LedgerWriter
+  checkDb: Database
+  /** What the last periodic check found. */
+  lastCheck: () => CheckResult | undefined
+}
 
 /**
- * The handlers of LedgerService. All but `checkLedger` reject as `projectOf` does; bad fields and lines are
+ * The handlers of LedgerService. All but `checkLedger` and `getLastLedgerCheck` reject as `projectOf` does; bad fields and lines are
  * INVALID_PARAMETER or MISSING_PARAMETER, an unknown account LEDGER_ACCOUNT_NOT_FOUND, a sum past 64 bits
  * AMOUNT_OUT_OF_RANGE.
  *
@@ -130,7 +136,7 @@ function holdHandlers({ db, writer }: LedgerParts) {
   } satisfies Partial<ServiceImpl<typeof LedgerService>>
 }
 
-function readHandlers({ db, checkDb }: LedgerParts) {
+function readHandlers({ db, checkDb, lastCheck }: LedgerParts) {
   return {
     async getLedgerBalance({ currency, ...request }, context) {
       const projectId = projectOf(context, request.projectId)
@@ -146,12 +152,19 @@ function readHandlers({ db, checkDb }: LedgerParts) {
       }
     },
     async checkLedger() {
-      const { findings, transfersChecked, checkTime } = await checkLedger(checkDb)
-      return { findings, transfersChecked, checkTime: timestampFromDate(checkTime) }
+      return checkMessage(await checkLedger(checkDb))
+    },
+    getLastLedgerCheck() {
+      const last = lastCheck()
+      return last === undefined ? {} : checkMessage(last)
     },
   } satisfies Partial<ServiceImpl<typeof LedgerService>>
 }
 
 function addressesOf(lines: readonly { address: Address }[]): Address[] {
   return lines.map(({ address }) => address)
+}
+
+function checkMessage({ checkTime, ...checked }: CheckResult) {
+  return { ...checked, checkTime: timestampFromDate(checkTime) }
 }

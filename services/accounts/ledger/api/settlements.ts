@@ -2,11 +2,12 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
-import type { Queryable } from '#platform/db/db.ts'
+import { type RetryOptions, retrySettlement } from '../operations/settlement-retry.ts'
 import {
   type BackfillState,
   countRefusals,
   listRefusals,
+  type Refusal,
   readBackfill,
   restartBackfill,
 } from '../store/backfill-store.ts'
@@ -14,18 +15,23 @@ import {
 const maxRefused = 100
 
 /**
- * The handlers of SettlementPostingService; `notify` starts a round of the job. They reject as a Queryable does, and
- * return at most 100 refused settlements.
+ * The handlers of SettlementPostingService; `notify` starts a round of the job. `retrySettlement` refuses a settlement that is not
+ * refused with TRANSFER_NOT_FOUND. They reject as a Queryable does, and return at most 100 refused settlements.
  */
 export function settlementPostingService(
-  db: Queryable,
+  options: RetryOptions,
   notify: () => void,
 ): ServiceImpl<typeof SettlementPostingService> {
+  const { db } = options
   return {
     async restartBackfill() {
       const state = await restartBackfill(db)
       notify()
       return { backfill: backfillMessage(state, await countRefusals(db)) }
+    },
+    async retrySettlement({ settlementId }) {
+      const refused = await retrySettlement(options, settlementId.toLowerCase())
+      return refused === undefined ? {} : { refused: refusedMessage(refused) }
     },
     async getBackfill() {
       const state = await readBackfill(db)
@@ -35,13 +41,14 @@ export function settlementPostingService(
       ])
       return {
         backfill: backfillMessage(state, refusedCount),
-        refused: refused.map(({ refuseTime, ...rest }) => ({
-          ...rest,
-          refuseTime: timestampFromDate(refuseTime),
-        })),
+        refused: refused.map(refusedMessage),
       }
     },
   }
+}
+
+function refusedMessage({ refuseTime, ...rest }: Refusal & { refuseTime: Date }) {
+  return { ...rest, refuseTime: timestampFromDate(refuseTime) }
 }
 
 function backfillMessage(state: BackfillState, refusedCount: number) {

@@ -149,6 +149,21 @@ export function listRefusals(
   return db.rows(listStatement, [limit])
 }
 
+const findRefusalStatement = sql(
+  'settlement_refused_find',
+  `select settlement_id as "settlementId", project_id as "projectId", reason,
+     refuse_time as "refuseTime"
+   from settlement_refused where settlement_id = $1`,
+)
+
+/** The refusal of a settlement; undefined when it is not refused. Locks nothing. */
+export function findRefusal(
+  db: Queryable,
+  settlementId: string,
+): Promise<(Refusal & { refuseTime: Date }) | undefined> {
+  return db.row(findRefusalStatement, [settlementId])
+}
+
 const countStatement = sql(
   'settlement_refused_count',
   'select count(*)::integer as count from settlement_refused',

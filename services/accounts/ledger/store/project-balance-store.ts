@@ -36,18 +36,20 @@ export async function listProjectBalances(
   return (await db.rows<Row>(ofProjectStatement, [projectId])).map(balanceOf)
 }
 
-const openStatement = sql(
-  'project_balance_list_open',
-  `select project_id as "projectId", $1::ledger_internal as internal, currency,
-     sum(minor)::text as posted, 0::bigint as "heldMinor"
+const openBalances = `select project_id, currency, sum(minor) as minor
    from (
      select project_id, currency, posted_minor as minor from internal_balance
      where internal = $1::ledger_internal and internal in ('suspense', 'refunds_unpaid')
      union all
      select project_id, currency, amount_minor from internal_unfolded
      where internal = $1::ledger_internal
-   ) part group by project_id, currency having sum(minor) <> 0
-   order by project_id, currency limit $2`,
+   ) part group by project_id, currency having sum(minor) <> 0`
+
+const openStatement = sql(
+  'project_balance_list_open',
+  `select project_id as "projectId", $1::ledger_internal as internal, currency,
+     minor::text as posted, 0::bigint as "heldMinor"
+   from (${openBalances}) open order by project_id, currency limit $2`,
 )
 
 /** Balances of one internal account other than zero, over all projects. */
@@ -57,6 +59,42 @@ export async function listOpenBalances(
   limit: number,
 ): Promise<ProjectBalance[]> {
   return (await db.rows<Row>(openStatement, [internal, limit])).map(balanceOf)
+}
+
+/** Money in suspense that came for one payment; `paymentId` is empty for a transfer without one. */
+export type SuspenseItem = {
+  transferId: string
+  projectId: string
+  paymentId: string
+  reference: string
+  currency: string
+  minor: bigint
+  sinceTime: Date
+}
+
+const suspenseStatement = sql(
+  'suspense_items',
+  `select (array_agg(p.transfer_id order by p.post_time, p.transfer_id))[1] as "transferId",
+     p.project_id as "projectId", payment_id as "paymentId",
+     (array_agg(t.reference order by p.post_time, p.transfer_id))[1] as reference, p.currency,
+     sum(p.amount_minor)::text as minor, min(p.post_time) as "sinceTime"
+   from (${openBalances}) open
+   join posting p on p.project_id = open.project_id and p.currency = open.currency
+     and p.internal = 'suspense'
+   join transfer t on t.project_id = p.project_id and t.transfer_id = p.transfer_id,
+   lateral (select coalesce(t.metadata ->> 'payment_id', '') as payment_id) named
+   group by p.project_id, p.currency, payment_id having sum(p.amount_minor) <> 0
+   order by min(p.post_time), 1 limit $2`,
+)
+
+/**
+ * What of the money in suspense has not left, by payment, oldest first, in the projects and currencies whose suspense is not zero.
+ * Locks nothing.
+ */
+export async function listSuspenseItems(db: Queryable, limit: number): Promise<SuspenseItem[]> {
+  type SuspenseRow = Omit<SuspenseItem, 'minor'> & { minor: string }
+  const rows = await db.rows<SuspenseRow>(suspenseStatement, ['suspense', limit])
+  return rows.map((row) => ({ ...row, minor: BigInt(row.minor) }))
 }
 
 function balanceOf({ posted, ...balance }: Row): ProjectBalance {

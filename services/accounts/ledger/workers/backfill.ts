@@ -2,17 +2,16 @@
 import type { Client } from '@connectrpc/connect'
 import type { Counter } from 'prom-client'
 import type { Settlement, SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
-import { type Database, isRefused } from '#platform/db/db.ts'
+import type { Database } from '#platform/db/db.ts'
 import { type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import { postSettlements, UnpostableSettlement } from '../operations/settlement-posting.ts'
+import { postOrRefuse } from '../operations/settlement-retry.ts'
 import { moveOf } from '../operations/settlement-transfer.ts'
 import {
   advanceBackfill,
   type ExpectedTransfer,
   findLacking,
   keepRefusals,
-  type Refusal,
   readBackfill,
 } from '../store/backfill-store.ts'
 
@@ -76,7 +75,7 @@ export async function backfillPage(
   const page = await payments.listSettlements(asked, signal === undefined ? {} : { signal })
   const { settlements, nextPageToken: nextToken, caughtUp } = page
   const lacking = await lackingOf(db, settlements)
-  const { postedCount, refusals } = await postLacking(db, lacking)
+  const { postedCount, refusals } = await postOrRefuse(db, lacking)
   const refused = new Set(refusals.map(({ settlementId }) => settlementId))
   const postedIds = settlements
     .map(({ settlementId }) => settlementId)
@@ -105,29 +104,4 @@ async function lackingOf(db: Database, settlements: Settlement[]): Promise<Settl
   }
   const lacking = await findLacking(db, expected)
   return [...settlements.filter(({ settlementId }) => lacking.has(settlementId)), ...unknown]
-}
-
-type Outcome = { postedCount: number; refusals: Refusal[] }
-
-/** Posts all in one transaction or, if one of them cannot be posted, each in its own. */
-async function postLacking(db: Database, settlements: Settlement[]): Promise<Outcome> {
-  if (settlements.length === 0) return { postedCount: 0, refusals: [] }
-  try {
-    const postedCount = await db.transaction((tx) => postSettlements(tx, settlements))
-    return { postedCount, refusals: [] }
-  } catch (error) {
-    if (!(error instanceof UnpostableSettlement || isRefused(error))) throw error
-    const [only] = settlements
-    if (settlements.length === 1 && only !== undefined) return refusal(only, error as Error)
-  }
-  const outcomes: Outcome[] = []
-  for (const settlement of settlements) outcomes.push(await postLacking(db, [settlement]))
-  return {
-    postedCount: outcomes.reduce((sum, { postedCount }) => sum + postedCount, 0),
-    refusals: outcomes.flatMap(({ refusals }) => refusals),
-  }
-}
-
-function refusal({ settlementId, projectId }: Settlement, error: Error): Outcome {
-  return { postedCount: 0, refusals: [{ settlementId, projectId, reason: error.message }] }
 }

@@ -42,14 +42,22 @@ export async function checkLedger(
   return { findings, transfersChecked: transfers, checkTime }
 }
 
+/** The job that checks the ledger. */
+export type Checks = Loop & {
+  /** What the last check found; undefined before the first has ended. */
+  last(): CheckResult | undefined
+}
+
 /** Starts the job that checks the ledger now and every five minutes, and shows and logs what it finds. */
-export function startChecks(db: Queryable, log: Logger, metrics: LedgerMetrics): Loop {
-  return startLoop({
+export function startChecks(db: Queryable, log: Logger, metrics: LedgerMetrics): Checks {
+  let last: CheckResult | undefined
+  const loop = startLoop({
     kind: 'ledger check',
     log,
     pauseMs: checkEveryMs,
     async round() {
-      const { findings, checkTime } = await checkLedger(db)
+      const checked = await checkLedger(db)
+      const { findings, checkTime } = checked
       for (const rule of rules) {
         const count = findings.filter((finding) => finding.rule === rule).length
         metrics.found(rule, count)
@@ -57,7 +65,9 @@ export function startChecks(db: Queryable, log: Logger, metrics: LedgerMetrics):
       }
       for (const { currency, minor } of await readRounding(db)) metrics.rounded(currency, minor)
       metrics.checked(checkTime)
+      last = checked
       return false
     },
   })
+  return { ...loop, last: () => last }
 }
