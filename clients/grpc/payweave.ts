@@ -9,7 +9,10 @@ import { ItemClaimService } from '../../gen/payweave/accounts/v1/item_claim_pb.j
 import { KeyAdministrationService } from '../../gen/payweave/accounts/v1/key_administration_pb.js'
 import { LedgerService } from '../../gen/payweave/accounts/v1/ledger_pb.js'
 import { MovementService } from '../../gen/payweave/accounts/v1/movement_pb.js'
-import { OnboardingService } from '../../gen/payweave/accounts/v1/onboarding_pb.js'
+import {
+  BackendTaskService,
+  OnboardingService,
+} from '../../gen/payweave/accounts/v1/onboarding_pb.js'
 import { ReviewReportService } from '../../gen/payweave/accounts/v1/review_report_pb.js'
 import { SettlementPostingService } from '../../gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { ApprovalService } from '../../gen/payweave/approvals/v1/approvals_pb.js'
@@ -72,6 +75,7 @@ export const services = {
   balances: ['accounts', BalanceService],
   customers: ['accounts', CustomerService],
   onboardings: ['accounts', OnboardingService],
+  backendTasks: ['accounts', BackendTaskService],
   itemClaims: ['accounts', ItemClaimService],
   keyAdministration: ['accounts', KeyAdministrationService],
   accountEventDeadLetters: ['accounts', EventDeadLetterService],
