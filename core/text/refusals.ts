@@ -180,7 +180,7 @@ export const refusals: Readonly<Record<Language, Readonly<Record<RefusalReason, 
   ar: {
     declined: {
       why: 'رفض البنك أو المحفظة عملية الدفع دون ذكر السبب.',
-      advice: 'تواصل معهم، أو ادفع بطريقة أخرى.',
+      advice: 'تواصل مع البنك أو المحفظة، أو ادفع بطريقة أخرى.',
     },
     insufficient_funds: {
       why: 'لا يوجد رصيد كافٍ في الحساب.',
@@ -195,7 +195,7 @@ export const refusals: Readonly<Record<Language, Readonly<Record<RefusalReason, 
       advice: 'تحقق منه ثم حاول مرة أخرى.',
     },
     invalid_details: {
-      why: 'لم يتم التعرف على البطاقة أو الحساب، أو انتهت صلاحيتهما.',
+      why: 'لم يتم التعرف على البطاقة أو الحساب، أو انتهت الصلاحية.',
       advice: 'تحقق من البيانات، أو ادفع بطريقة أخرى.',
     },
     not_permitted: {

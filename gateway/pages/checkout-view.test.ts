@@ -82,6 +82,7 @@ describe('an open request', () => {
       methodLabels: 'Mobile wallet, card, credit card, or debit card',
       otherMeans: [{ label: 'Pay by card instead', method: 'card' }],
       isCancellable: true,
+      isCancelled: false,
       returnUrl: '',
     })
   })

@@ -94,6 +94,7 @@ export type CheckoutView = {
   /** How to pay at an agent; empty elsewhere. */
   agentText: string
   isCancellable: boolean
+  isCancelled: boolean
   /** Token of the receipt's link; empty until the payer's money was received. */
   receiptToken: string
   /** Where the payer goes after a final state; empty in every other. */
@@ -230,6 +231,7 @@ export function checkoutView(
       total: money(totalMinor),
     }),
     isCancellable: checkout.cancellable && isOpen,
+    isCancelled: state === 'Cancelled',
     receiptToken: checkout.receipt?.receiptToken ?? '',
     returnUrl: returnUrlOf(checkout, state),
   }

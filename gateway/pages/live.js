@@ -8,11 +8,12 @@ const firstMs = 5_000
 const silentMs = 45_000
 // How long the page polls before it tries a stream again.
 const pollForMs = 60_000
-// Longer than a form waits for its answer. It may be sent again after that: payments counts one attempt.
+// Longer than a form waits. It may be sent again after that: payments counts one attempt.
 const answerMs = 20_000
 // A click on what follows a field must reach it before the page changes.
 const settleMs = 1_000
 const openedMs = Date.now()
+const cancelMark = `cancel ${location.pathname}`
 const { page } = script.dataset
 let { watch, stamp } = script.dataset
 let latest
@@ -90,7 +91,7 @@ async function look() {
     const answer = await fetch(watch, { signal: AbortSignal.timeout(10_000) })
     if (answer.ok) hear(await answer.json())
   } catch {
-    // No network for now; the next look may have one.
+    // No network for now.
   }
 }
 
@@ -205,6 +206,14 @@ addEventListener('message', ({ origin, source, data }) => {
   if (parent !== window) parent.postMessage({ ...data, height: own }, location.origin)
 })
 document.addEventListener('visibilitychange', follow)
+// The payer who cancelled goes to the shop. The mark is of this tab: no address leads anybody away.
+addEventListener('click', ({ target }) => {
+  if (target.closest('#cancel')) sessionStorage[cancelMark] = 1
+})
+if (sessionStorage[cancelMark]) {
+  delete sessionStorage[cancelMark]
+  if (one('#cancelled')) location.replace(one('#cancelled').href)
+}
 enhance()
 if (one('time[data-left]')) setInterval(showTimes, 1_000)
 if (one('#mistake')) focusOn(one('#mistake'))

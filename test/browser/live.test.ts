@@ -318,6 +318,16 @@ describe.skipIf(chromium.missing !== undefined)(
       expect(pages.seen.pins.length).toBe(paidBefore + 1)
     })
 
+    it('a payer who cancels is asked once and led to the shop, and stays when they come back', async () => {
+      const { page, payment } = await open({ description: 'cancelled' })
+      await page.getByRole('link', { name: en.cancel }).click()
+      await page.getByRole('button', { name: en.cancelYes }).click()
+      await page.waitForURL('https://shop.example/**')
+      await page.goto(payment.url, { waitUntil: 'load' })
+      await page.getByRole('link', { name: en.backToShop }).waitFor()
+      expect(page.url()).toBe(payment.url)
+    })
+
     it('a display at a point of sale counts down in the reader’s own time', async () => {
       const inTenMinutes = new Date(Date.now() + 600_000)
       const { page } = await open({

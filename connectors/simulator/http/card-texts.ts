@@ -61,7 +61,7 @@ const portuguese: CardTexts = {
   sandbox: 'Ambiente de testes: aqui não circula dinheiro real.',
   noNumber: 'Introduza o número do cartão, de 12 a 19 dígitos.',
   noExpiry: 'Introduza a validade no formato MM/AA.',
-  pastExpiry: 'O cartão está fora da validade. Use outro cartão.',
+  pastExpiry: 'O cartão expirou. Use outro cartão.',
   noCvc: 'Introduza o código de segurança, de 3 ou 4 dígitos.',
 }
 
@@ -84,7 +84,7 @@ const ar: CardTexts = {
   insufficientFundsText: 'رُفضت البطاقة: الرصيد غير كافٍ. لم يُخصم أي مبلغ.',
   sandbox: 'بيئة تجريبية: لا تنتقل هنا أموال حقيقية.',
   noNumber: 'أدخل رقم البطاقة، من 12 إلى 19 رقمًا.',
-  noExpiry: 'أدخل تاريخ الانتهاء بالشكل شهر/سنة.',
+  noExpiry: 'أدخل تاريخ الانتهاء بصيغة شهر/سنة: رقمان للشهر ثم رقمان للسنة.',
   pastExpiry: 'انتهت صلاحية البطاقة. استخدم بطاقة أخرى.',
   noCvc: 'أدخل رمز الأمان، 3 أو 4 أرقام.',
 }

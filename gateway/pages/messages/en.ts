@@ -115,7 +115,7 @@ export const en = {
 
   cancel: 'Cancel payment',
   cancelTitle: 'Cancel this payment?',
-  cancelText: 'Nothing is taken. You can no longer pay with this link afterwards.',
+  cancelText: 'Nothing will be taken. You will no longer be able to pay with this link.',
   cancelYes: 'Yes, cancel the payment',
   cancelNo: 'No, go back',
 

@@ -22,7 +22,8 @@ export const ptPt: Messages = {
   paidTitle: 'Pago',
   paidText: 'Obrigado. {merchant} recebeu o seu pagamento.',
   yourPartPaidTitle: 'A sua parte está paga',
-  yourPartPaidText: 'Obrigado. Até agora foram pagos {paid} de {whole}. Falta pagar {rest}.',
+  yourPartPaidText:
+    'Obrigado. Pago até agora: {paid} de {whole}. Outras pessoas ainda têm de pagar {rest}.',
   paidOfWhole: 'Pago: {paid} de {whole}',
   cancelledTitle: 'Este pagamento foi cancelado',
   cancelledText: 'Não foi cobrado qualquer valor. Esta ligação já não é válida.',
@@ -35,9 +36,9 @@ export const ptPt: Messages = {
   lateMoneyText:
     'O seu dinheiro chegou depois de este pagamento ter falhado. Esta ligação já não é válida.',
   refundedTitle: 'Reembolsado',
-  refundedToWallet: 'Devolvemos {total} à sua carteira.',
-  refundedToCard: 'Devolvemos {total} ao seu cartão.',
-  refundedToYou: 'Devolvemos-lhe {total}.',
+  refundedToWallet: 'O valor de {total} é devolvido à sua carteira.',
+  refundedToCard: 'O valor de {total} é devolvido ao seu cartão.',
+  refundedToYou: 'O valor de {total} é-lhe devolvido.',
   refundHeldTitle: 'Reembolso pendente',
   refundHeldText:
     'Não conseguimos devolver-lhe {total}. Esse valor continua guardado para si. Contacte {merchant}.',
