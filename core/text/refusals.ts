@@ -82,7 +82,7 @@ export const refusals: Readonly<Record<Language, Readonly<Record<RefusalReason, 
     },
     insufficient_funds: {
       why: 'Il n’y a pas assez d’argent sur le compte.',
-      advice: 'Approvisionnez-le, ou payez autrement.',
+      advice: 'Approvisionnez le compte, ou payez autrement.',
     },
     limit_exceeded: {
       why: 'Le paiement dépasse un plafond du compte.',

@@ -43,8 +43,8 @@ const fr: CardTexts = {
   expiry: 'Date d’expiration (MM/AA)',
   cvc: 'Code de sécurité',
   insufficientFundsText:
-    'La carte a été refusée : provision insuffisante. Aucun montant n’a été débité.',
-  sandbox: 'Environnement de test : aucun argent réel ne circule ici.',
+    'La carte a été refusée\u00a0: provision insuffisante. Aucun montant n’a été débité.',
+  sandbox: 'Environnement de test\u00a0: aucun argent réel ne circule ici.',
   noNumber: 'Saisissez le numéro de la carte, de 12 à 19 chiffres.',
   noExpiry: 'Saisissez la date d’expiration sous la forme MM/AA.',
   pastExpiry: 'La carte a expiré. Utilisez une autre carte.',

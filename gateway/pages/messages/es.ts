@@ -14,7 +14,7 @@ export const es: Messages = {
   attemptsLeft: 'Intentos restantes: {count}.',
   lastAttempt: 'Este es su último intento.',
   partOfText: 'Esta es su parte de un total de {whole}.',
-  partlyPaidText: 'Pagado: {paid} de {whole}. Su parte es {amount}.',
+  partlyPaidText: 'Pagado: {paid} de {whole}. Su parte es de {amount}.',
   processingTitle: 'Su pago se está procesando',
   processingText: 'Espere y no vuelva a pagar.',
   updatesItself: 'Esta página se actualiza automáticamente.',
@@ -23,7 +23,7 @@ export const es: Messages = {
   paidText: 'Gracias. {merchant} ha recibido su pago.',
   yourPartPaidTitle: 'Su parte está pagada',
   yourPartPaidText:
-    'Gracias. Ya se han pagado {paid} de {whole}. Otras personas aún deben pagar {rest}.',
+    'Gracias. Pagado hasta ahora: {paid} de {whole}. Otras personas aún deben pagar {rest}.',
   paidOfWhole: 'Pagado: {paid} de {whole}',
   cancelledTitle: 'Este pago se ha cancelado',
   cancelledText: 'No se ha realizado ningún cargo. Este enlace ya no es válido.',
@@ -34,7 +34,7 @@ export const es: Messages = {
   failedText:
     'No se ha realizado ningún cargo. Este enlace ya no es válido. Pida uno nuevo a {merchant}.',
   lateMoneyText: 'Su dinero llegó después de que este pago fallara. Este enlace ya no es válido.',
-  refundedTitle: 'Le devolvemos su dinero',
+  refundedTitle: 'Reembolsado',
   refundedToWallet: 'Le devolvemos {total} a su monedero.',
   refundedToCard: 'Le devolvemos {total} a su tarjeta.',
   refundedToYou: 'Le devolvemos {total}.',
@@ -79,7 +79,8 @@ export const es: Messages = {
 
   cardTitle: 'Pagar con tarjeta',
   cardFrame: 'Formulario de tarjeta del proveedor de pagos',
-  cardUnavailable: 'El formulario de tarjeta no está disponible ahora. Inténtelo en un minuto.',
+  cardUnavailable:
+    'El formulario de tarjeta no está disponible ahora. Inténtelo de nuevo en un minuto.',
   cardNotOffered: 'Este pago no se puede hacer con tarjeta. Elija otra forma de pago.',
 
   agentTitle: 'Pagar en un agente',
@@ -115,7 +116,7 @@ export const es: Messages = {
 
   cancel: 'Cancelar el pago',
   cancelTitle: '¿Cancelar este pago?',
-  cancelText: 'No se realizará ningún cargo. Ya no podrá pagar con este enlace.',
+  cancelText: 'No se realizará ningún cargo. Después ya no podrá pagar con este enlace.',
   cancelYes: 'Sí, cancelar el pago',
   cancelNo: 'No, volver',
 

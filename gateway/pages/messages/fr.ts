@@ -5,16 +5,16 @@ import type { Messages } from './en.ts'
 export const fr: Messages = {
   languageName: 'Français',
   chooseLanguage: 'Langue',
-  sandbox: 'Environnement de test : aucun argent réel ne circule.',
-  sandboxMark: 'ESSAI',
+  sandbox: 'Environnement de test\u00a0: aucun argent réel ne circule.',
+  sandboxMark: 'MODE TEST',
 
   openTitle: 'Demande de paiement',
   refusedTitle: 'Paiement refusé. Vous pouvez réessayer.',
   refusedText: 'Aucun montant n’a été débité.',
-  attemptsLeft: 'Tentatives restantes : {count}.',
+  attemptsLeft: 'Tentatives restantes\u00a0: {count}.',
   lastAttempt: 'C’est votre dernière tentative.',
   partOfText: 'Ceci est votre part d’un total de {whole}.',
-  partlyPaidText: '{paid} sur {whole} ont été payés. Votre part est de {amount}.',
+  partlyPaidText: 'Déjà payé\u00a0: {paid} sur {whole}. Votre part est de {amount}.',
   processingTitle: 'Votre paiement est en cours de traitement',
   processingText: 'Veuillez patienter et ne pas payer de nouveau.',
   updatesItself: 'Cette page s’actualise automatiquement.',
@@ -23,8 +23,8 @@ export const fr: Messages = {
   paidText: 'Merci. {merchant} a bien reçu votre paiement.',
   yourPartPaidTitle: 'Votre part est payée',
   yourPartPaidText:
-    'Merci. À ce jour, {paid} sur {whole} ont été payés. Il reste {rest} à payer par d’autres personnes.',
-  paidOfWhole: 'Payé : {paid} sur {whole}',
+    'Merci. Déjà payé\u00a0: {paid} sur {whole}. Il reste {rest} à payer par d’autres personnes.',
+  paidOfWhole: 'Payé\u00a0: {paid} sur {whole}',
   cancelledTitle: 'Ce paiement a été annulé',
   cancelledText: 'Aucun montant n’a été débité. Ce lien ne peut plus être utilisé.',
   expiredTitle: 'Cette demande de paiement a expiré',
@@ -36,9 +36,9 @@ export const fr: Messages = {
   lateMoneyText:
     'Votre argent est arrivé après l’échec de ce paiement. Ce lien ne peut plus être utilisé.',
   refundedTitle: 'Remboursé',
-  refundedToWallet: '{total} vous sont remboursés sur votre portefeuille.',
-  refundedToCard: '{total} vous sont remboursés sur votre carte.',
-  refundedToYou: '{total} vous sont remboursés.',
+  refundedToWallet: 'La somme de {total} vous est remboursée sur votre portefeuille.',
+  refundedToCard: 'La somme de {total} vous est remboursée sur votre carte.',
+  refundedToYou: 'La somme de {total} vous est remboursée.',
   refundHeldTitle: 'Remboursement en attente',
   refundHeldText:
     'Nous n’avons pas pu vous rembourser {total}. Nous conservons cette somme pour vous. Veuillez contacter {merchant}.',
@@ -62,13 +62,13 @@ export const fr: Messages = {
   cardInstead: 'Payer plutôt par carte',
 
   scanTitle: 'Scanner pour payer',
-  scanText: 'Scannez ce code avec l’appareil photo d’un téléphone, ou ouvrez ce lien :',
+  scanText: 'Scannez ce code avec l’appareil photo d’un téléphone, ou ouvrez ce lien\u00a0:',
   qrLabel: 'Code QR du lien de paiement',
   payHere: 'Payer sur cet appareil',
 
   walletTitle: 'Payer avec votre portefeuille mobile',
   walletOf: 'Portefeuille de {payer}',
-  notYou: 'Ce n’est pas vous ?',
+  notYou: 'Ce n’est pas vous\u00a0?',
   notYouText: 'Ne saisissez aucun code PIN ici. Demandez à {merchant} un lien à votre nom.',
   pinLabel: 'Code PIN du portefeuille',
   pinHint: '4 à 12 chiffres',
@@ -97,7 +97,7 @@ export const fr: Messages = {
   payer: 'Payeur',
   reference: 'Référence',
   receiptNumber: 'Reçu',
-  checkReceipt: 'Scannez ce code ou ouvrez ce lien pour vérifier ce reçu :',
+  checkReceipt: 'Scannez ce code ou ouvrez ce lien pour vérifier ce reçu\u00a0:',
   receiptQr: 'Code QR du lien vers ce reçu',
   receiptTitle: 'Reçu',
   receiptText:
@@ -113,14 +113,14 @@ export const fr: Messages = {
   showChange: 'Voir ce qui a changé',
   backToShop: 'Retour à la boutique',
   openPage: 'Ouvrir la page de paiement',
-  help: 'Une question ?',
+  help: 'Une question\u00a0?',
   contact: 'Coordonnées',
 
   cancel: 'Annuler le paiement',
-  cancelTitle: 'Annuler ce paiement ?',
-  cancelText: 'Aucun montant ne sera débité. Vous ne pourrez plus payer avec ce lien.',
+  cancelTitle: 'Annuler ce paiement\u00a0?',
+  cancelText: 'Aucun montant ne sera débité. Ensuite, vous ne pourrez plus payer avec ce lien.',
   cancelYes: 'Oui, annuler le paiement',
-  cancelNo: 'Non, revenir',
+  cancelNo: 'Non, revenir en arrière',
 
   notFoundTitle: 'Nous ne trouvons pas ce paiement',
   notFoundText:
