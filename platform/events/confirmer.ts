@@ -7,7 +7,7 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import { type Answer, type Need, noteAnswers, start, unansweredBy } from './confirmation-store.ts'
 import type { OutboxMetrics } from './event-metrics.ts'
 import { type ClaimedEvent, confirmDirect } from './outbox-store.ts'
-import type { ConsumersOf, InboxClient } from './without-broker.ts'
+import { type ConsumersOf, eventsByClient, type InboxClient } from './without-broker.ts'
 
 type SeenClient = Pick<InboxClient, 'seen'>
 
@@ -186,21 +186,14 @@ async function askConsumers(
   { consumersOf }: DirectConfirmerOptions,
   batch: readonly Published[],
 ): Promise<{ seen: Set<string>; rejected: Set<string> }> {
-  const needs = new Map<SeenClient, string[]>()
-  const seen = new Set<string>()
+  // An undeclared subject is another release's: its consumers are unknown here.
+  const events = batch
+    .map(({ event }) => event)
+    .filter(({ subject }) => consumersOf(subject) !== undefined)
+  const seen = new Set(events.map(({ event_id: id }) => id))
   const rejected = new Set<string>()
-  for (const { event } of batch) {
-    const consumers = consumersOf(event.subject)
-    // An undeclared subject is another release's: its consumers are unknown here.
-    if (consumers === undefined) continue
-    seen.add(event.event_id)
-    for (const client of Object.values(consumers)) {
-      const ids = needs.get(client) ?? []
-      needs.set(client, ids)
-      ids.push(event.event_id)
-    }
-  }
-  for (const [client, ids] of needs) {
+  for (const [client, own] of eventsByClient(consumersOf, events)) {
+    const ids = own.map(({ event_id: id }) => id)
     // Not logged here: the loop over rows, which asks next, reports a consumer that cannot be reached.
     const known = await statesAt(client, ids).catch(() => new Map<string, InboxState>())
     for (const id of ids) {

@@ -26,10 +26,8 @@ export type PublisherOptions = {
   nats: Nats
   log: Logger
   metrics: OutboxMetrics
-  /** Subjects without consumers: their events end with the broker's acknowledgement. */
-  unconsumed: ReadonlySet<string>
-  /** Subjects with consumers, which need not wait for a broker. */
-  consumed: readonly string[]
+  /** Subjects with consumers: their events are urgent, and need not wait for a broker. */
+  consumed: ReadonlySet<string>
   consumersOf: ConsumersOf
   /** Records the publication of claimed rows. */
   record: (published: readonly ClaimedEvent[]) => Promise<void>
@@ -115,7 +113,7 @@ function publishDue(options: PublisherOptions) {
     idlePauseMs: poll.maxMs,
     gatherMs: ({ agoMs }) => claimSpacingMs - agoMs,
     async round() {
-      const batch = await claim(nats.ready() ? undefined : options.consumed)
+      const batch = await claim(nats.ready() ? undefined : [...options.consumed])
       if (batch.length === 0) return nats.ready() ? false : retryMs
       await inFlight.add(publishAndRecord(batch))
       return batch.length >= maxBatch ? true : poll.minMs
@@ -140,15 +138,15 @@ type Waiting = { event: ClaimedEvent; atMs: number }
 
 /** The source in memory: events of rows that are leased to this process. */
 function publishDirectly(options: PublisherOptions, retry: () => void) {
-  const { db, nats, log, unconsumed } = options
+  const { db, nats, log, consumed } = options
   let waiting: Waiting[] = []
   const inFlight = createWindow(8)
 
   /** The oldest events; without a broker, those that have consumers. */
   function takeSome(): Waiting[] {
     if (nats.ready()) return waiting.splice(0, maxBatch)
-    const consumed = waiting.filter(({ event }) => !unconsumed.has(event.subject))
-    const taken = new Set(consumed.slice(0, maxBatch))
+    const sendable = waiting.filter(({ event }) => consumed.has(event.subject))
+    const taken = new Set(sendable.slice(0, maxBatch))
     waiting = waiting.filter((one) => !taken.has(one))
     return [...taken]
   }
@@ -185,8 +183,8 @@ function publishDirectly(options: PublisherOptions, retry: () => void) {
     publish(event: CommittedEvent) {
       if (waiting.length >= maxInMemory) return
       waiting.push({ event: claimedOf(event), atMs: performance.now() })
-      if (options.unconsumed.has(event.subject)) gathered.start()
-      else loop.notify()
+      if (consumed.has(event.subject)) loop.notify()
+      else gathered.start()
     },
     async close() {
       gathered.stop()

@@ -42,19 +42,30 @@ export async function processAtConsumers(
   consumersOf: ConsumersOf,
   events: readonly ClaimedEvent[],
 ): Promise<Set<string>> {
-  const sent = new Map<InboxClient, ClaimedEvent[]>()
-  const processed = new Set<string>()
-  for (const event of events) {
-    const clients = Object.values(consumersOf(event.subject) ?? {})
-    if (clients.length > 0) processed.add(event.event_id)
-    for (const client of clients) sent.set(client, [...(sent.get(client) ?? []), event])
-  }
-  const answers = [...sent].map(async ([client, own]) => {
+  const byClient = eventsByClient(consumersOf, events)
+  const processed = new Set([...byClient.values()].flat().map(({ event_id: id }) => id))
+  const answers = [...byClient].map(async ([client, own]) => {
     const seen = await processAt(client, own)
     for (const { event_id: id } of own) if (!seen.has(id)) processed.delete(id)
   })
   await Promise.all(answers)
   return processed
+}
+
+/** The events that each consumer must confirm. */
+export function eventsByClient(
+  consumersOf: ConsumersOf,
+  events: readonly ClaimedEvent[],
+): Map<InboxClient, ClaimedEvent[]> {
+  const byClient = new Map<InboxClient, ClaimedEvent[]>()
+  for (const event of events) {
+    for (const client of Object.values(consumersOf(event.subject) ?? {})) {
+      const own = byClient.get(client) ?? []
+      byClient.set(client, own)
+      own.push(event)
+    }
+  }
+  return byClient
 }
 
 /** The events that one consumer has processed; the first request that fails ends it. */
