@@ -1,7 +1,7 @@
 // The errors of the SDK: what the API refused and what to do about it, and a wait that ended without the wanted state.
 import { remedies } from './remedies.ts'
 
-/** An error code of the API; see docs/errors.md. */
+/** An error code of the API; see docs/integrate/errors.md. */
 export type ErrorCode = keyof typeof remedies
 
 /**

@@ -17,7 +17,7 @@ const closeWithinMs = 20_000
 
 /**
  * Runs the command `work` or `reconcile` when the process was started with it. Otherwise runs the connector until it is stopped, under the name in BACKEND_NAME. It reads the settings of the simulator, whose place
- * it takes (docs/settings.md); webhooks come to SIMULATOR_PUBLIC_PORT. `migrations` is the folder of the connector's own tables, if it has any.
+ * it takes (docs/operate/settings.md); webhooks come to SIMULATOR_PUBLIC_PORT. `migrations` is the folder of the connector's own tables, if it has any.
  */
 export function runConnector(
   make: (environment: ConnectorEnvironment) => Connector,

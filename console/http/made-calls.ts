@@ -24,7 +24,7 @@ export function noteMadeCall(call: MadeCall): void {
 
 /**
  * The page's calls of an RPC (`pkg.Service/Method`) as `curl` commands, the first three. Address and bearer are the variables that
- * docs/grpc.md sets; no secret is in them. Empty for a stream.
+ * docs/grpc/README.md sets; no secret is in them. Empty for a stream.
  */
 export function curlsOf(rpc: string): string[] {
   const made = storage.getStore()

@@ -61,7 +61,7 @@ export type Rule = {
  */
 type View = 'age' | 'growth' | 'share' | 'fall' | 'rise' | 'kinds'
 
-/** The name of the runbook of an alert in docs/runbooks: `part-down` of PayweavePartDown. */
+/** The name of the runbook of an alert, in a folder of docs/runbooks: `part-down` of PayweavePartDown. */
 export function runbookOf(alert: string): string {
   const words =
     alert

@@ -1,6 +1,7 @@
 // Now: the parts with their health, what waits with an hour of history, and alerts with their runbooks.
+import { globSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { FastifyInstance } from 'fastify'
 import { Failure } from '#core/errors/errors.ts'
@@ -16,6 +17,7 @@ import { firstRows } from './list.ts'
 type Options = { worker: Worker; parts: Parts }
 
 const runbooks = join(import.meta.dirname, '..', '..', 'docs', 'runbooks')
+const runbookPages = globSync('*/*.md', { cwd: runbooks })
 const maxReplicas = 60
 
 /** Registers `/now` and the runbooks below it. */
@@ -37,7 +39,8 @@ export function registerNow(app: FastifyInstance, { worker, parts }: Options): v
       const alerts = [...rules.map(({ alert }) => alert), ...rulesOfPrometheus]
       const alert = alerts.find((one) => runbookOf(one) === name)
       if (alert === undefined) throw new Failure('ENDPOINT_NOT_FOUND', 'There is no such page.')
-      const source = await readFile(join(runbooks, `${name}.md`), 'utf8')
+      const page = runbookPages.find((one) => basename(one, '.md') === name) ?? ''
+      const source = await readFile(join(runbooks, page), 'utf8')
       return sendSections(work.reply, { title: alert, sections: [{ source }] })
     }),
   )

@@ -210,7 +210,7 @@ describe('npm start', { timeout: 240_000 }, () => {
   it('npm start shares a login that may make no roles, when they are there and the person says so', async () => {
     const server = await ownPostgres({ fsync: 'off', shared_buffers: '16MB' })
     onTestFinished(() => server.remove())
-    const page = fs.readFileSync(path.resolve('docs/operate.md'), 'utf8')
+    const page = fs.readFileSync(path.resolve('docs/operate/README.md'), 'utf8')
     const [, roles = ''] = /^```sql\n(create role payweave_.*?)^```/ms.exec(page) ?? []
     const admin = new Client({ connectionString: server.url })
     await admin.connect()

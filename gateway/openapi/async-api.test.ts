@@ -59,6 +59,6 @@ describe('the AsyncAPI document', () => {
   })
 
   it('the page of examples is the committed one', async () => {
-    await expect(pushExamplesPage()).toMatchFileSnapshot('../../docs/push-examples.md')
+    await expect(pushExamplesPage()).toMatchFileSnapshot('../../docs/integrate/push-examples.md')
   })
 })

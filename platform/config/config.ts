@@ -137,7 +137,7 @@ function camel(name: string): string {
   return name.toLowerCase().replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** The settings as a Markdown table, for `docs/settings.md`. */
+/** The settings as a Markdown table, for `docs/operate/settings.md`. */
 export function renderSettingsTable(): string {
   const rows = (Object.entries(settings) as [Name, Setting][]).map(([name, row]) => {
     const secret = row.secret ? ' Secret.' : ''

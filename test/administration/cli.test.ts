@@ -210,7 +210,7 @@ describe('payweave merchant, institution, grant and audit', () => {
     expect((await run('merchant', 'list')).code).toBe(2)
   })
 
-  // The commands of docs/checkout.md.
+  // The commands of docs/integrate/checkout.md.
   it('payweave merchant changes how pages look, shows it, and previews every state', async () => {
     await run('project', 'create', 'Gallery')
     const project = ['--project', 'Gallery']

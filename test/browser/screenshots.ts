@@ -1,4 +1,4 @@
-// Takes the pictures of every state of a payer's page that docs/checkout.md shows: `npm run screenshots`.
+// Takes the pictures of every state of a payer's page that docs/integrate/checkout.md shows: `npm run screenshots`.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Brand } from '../../gateway/pages/brand/brands.ts'

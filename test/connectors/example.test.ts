@@ -1,4 +1,4 @@
-// The example connector of docs/connectors.md, as a process before a simulated provider: it passes the conformance kit, refuses
+// The example connector of docs/connectors/README.md, as a process before a simulated provider: it passes the conformance kit, refuses
 // webhooks that are not signed, and loses nothing when it is killed.
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -87,11 +87,11 @@ it('a process that is killed while it owes a report sends it after its next star
   expect(await connector.run([killed])).toMatchObject([{ result: 'passed' }])
 })
 
-it('the code of docs/connectors.md is that of the example', () => {
+it('the code of docs/connectors/README.md is that of the example', () => {
   const sources = readdirSync(example, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .map((file) => readFileSync(join(example, file), 'utf8'))
-  const blocks = blocksOf('docs/connectors.md').filter(({ language }) => language === 'ts')
+  const blocks = blocksOf('docs/connectors/README.md').filter(({ language }) => language === 'ts')
   expect(blocks.length).toBeGreaterThan(3)
   for (const { code, place } of blocks) {
     expect(

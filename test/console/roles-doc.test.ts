@@ -1,10 +1,10 @@
-// Keeps the table of roles in docs/console-roles.md equal to the one that the services enforce; -u writes it anew.
+// Keeps the table of roles in docs/operate/console-roles.md equal to the one that the services enforce; -u writes it anew.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { permissions, roleNames } from '#platform/rpc/auth/roles.ts'
 
-const file = join(import.meta.dirname, '../../docs/console-roles.md')
+const file = join(import.meta.dirname, '../../docs/operate/console-roles.md')
 const place = /(?<=<!-- roles: [^\n]*-->\n)[^]*?(?=\n<!-- end of roles -->)/
 
 function table(): string {

@@ -74,7 +74,9 @@ describe('the page Now of the console', () => {
       own.map(({ alert }) => alert).toSorted(),
     )
     for (const { alert, annotations } of own) {
-      expect(annotations.runbook).toBe(`docs/runbooks/${runbookOf(alert)}.md`)
+      expect(annotations.runbook).toMatch(
+        new RegExp(`^docs/runbooks/(processes|stores|events|money)/${runbookOf(alert)}\\.md$`),
+      )
     }
   })
 
@@ -162,9 +164,9 @@ describe('alerts and dashboards', () => {
       expect(text).toContain(`Severity \`${labels.severity}\``)
       expect([...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)).toEqual(sections)
     }
-    const files = fs.readdirSync(path.join(root, 'docs', 'runbooks'))
-    const wanted = rules.map(({ annotations }) => path.basename(annotations.runbook))
-    expect(files.filter((name) => name !== 'README.md').toSorted()).toEqual(wanted.toSorted())
+    const files = fs.globSync('docs/runbooks/*/*.md', { cwd: root })
+    const wanted = rules.map(({ annotations }) => annotations.runbook)
+    expect(files.toSorted()).toEqual(wanted.toSorted())
   })
 
   it('the alerts about certificates name each certificate of a process and of NATS', () => {
@@ -186,7 +188,7 @@ describe('alerts and dashboards', () => {
       .toSorted((one, other) => (one.alert < other.alert ? -1 : 1))
       .map(({ alert, labels, annotations: { summary, runbook } }) => {
         const about = summary.replaceAll(/\{\{.*?\}\}/g, '…').replaceAll('|', '\\|')
-        return `| [${alert}](${path.basename(runbook)}) | ${labels.severity} | ${about} |`
+        return `| [${alert}](${path.relative('docs/runbooks', runbook)}) | ${labels.severity} | ${about} |`
       })
     const head = `# Runbooks
 
@@ -203,7 +205,7 @@ alert rules by \`npx vitest run test/deploy/alerts.test.ts -u\`.
   it('the query on a canary counts its own requests, and has no value without any', async (context) => {
     const promtool = await programOrSkip(context, 'promtool', 'prometheus')
     if (promtool === undefined) return
-    const page = fs.readFileSync(path.join(root, 'docs/operate-releases.md'), 'utf8')
+    const page = fs.readFileSync(path.join(root, 'docs/operate/releases.md'), 'utf8')
     const [, block = ''] = /^```yaml\n(.*?)^```$/ms.exec(page) ?? []
     const template = parseAllDocuments(block)
       .map((document) => document.toJS() as Manifest)

@@ -1,4 +1,4 @@
-// The drill of docs/backup.md: a live database is copied under load, lost, and brought back to a moment, by the page's own commands.
+// The drill of docs/operate/backup.md: a live database is copied under load, lost, and brought back to a moment, by the page's own commands.
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -38,7 +38,10 @@ const closers: (() => Promise<unknown>)[] = []
 
 /** The page's blocks of one language, in their order, with the places filled in. */
 function blocks(language: 'conf' | 'sql' | 'sh'): string[] {
-  const page = fs.readFileSync(path.resolve(import.meta.dirname, '../../docs/backup.md'), 'utf8')
+  const page = fs.readFileSync(
+    path.resolve(import.meta.dirname, '../../docs/operate/backup.md'),
+    'utf8',
+  )
   const fence = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms')
   return [...page.matchAll(fence)].map(([, text = '']) => text)
 }

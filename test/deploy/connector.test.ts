@@ -6,7 +6,7 @@ import { readSettings } from '#platform/config/config.ts'
 import { type Manifest, manifestsRoot, ofKind, podTemplates, renderFolder } from './kustomize.ts'
 
 const manifests = renderFolder(path.join(manifestsRoot, 'connector'))
-const guide = readFileSync(path.join(manifestsRoot, '../../docs/connectors.md'), 'utf8')
+const guide = readFileSync(path.join(manifestsRoot, '../../docs/connectors/README.md'), 'utf8')
 const production = readFileSync(
   path.join(manifestsRoot, 'overlays/production/common/settings.env'),
   'utf8',
@@ -129,7 +129,7 @@ it.each(['connector-momo', 'connector-stripe'])(
       expect(selected.map(({ owner }) => owner)).toEqual([`Deployment ${name}`])
     }
     const guides = readFileSync(
-      path.join(manifestsRoot, `../../docs/connectors-${name.slice(10)}.md`),
+      path.join(manifestsRoot, `../../docs/connectors/${name.slice(10)}.md`),
       'utf8',
     )
     expect(guides).toContain(`\`${name}-secrets\``)
@@ -155,7 +155,7 @@ it.each([
     if (main.includes('publicUrl()')) read.push('SIMULATOR_PUBLIC_URL')
     const names = container.env.map((one: { name: string }) => one.name)
     expect(names).toEqual(expect.arrayContaining([...read, 'DATABASE_URL']))
-    const page = readFileSync(path.join(root, `docs/connectors-${name}.md`), 'utf8')
+    const page = readFileSync(path.join(root, `docs/connectors/${name}.md`), 'utf8')
     for (const variable of read) expect(page).toContain(`\`${variable}\``)
     const keys = [...main.matchAll(/secrets?\([`']([^`']+)[`']\)/g)].map(([, key = '']) => key)
     expect(keys.length).toBeGreaterThan(1)

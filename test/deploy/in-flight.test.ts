@@ -7,7 +7,10 @@ import { type Manifest, manifestsRoot, ofKind, optional, render } from './kustom
 
 type Rule = { seriesQuery: string; resources: { overrides: Record<string, { resource: string }> } }
 
-const metrics = readFileSync(path.join(manifestsRoot, '..', '..', 'docs', 'metrics.md'), 'utf8')
+const metrics = readFileSync(
+  path.join(manifestsRoot, '..', '..', 'docs', 'operate', 'metrics.md'),
+  'utf8',
+)
 const { rules } = parse(
   readFileSync(path.join(manifestsRoot, 'components', 'in-flight', 'adapter-values.yaml'), 'utf8'),
 ) as { rules: { custom: Rule[] } }

@@ -7,7 +7,7 @@ import { jobs, type Manifest, ofKind, overlays, podTemplates, render } from './k
 type Fields = Manifest['spec']
 
 const guide = readFileSync(
-  path.join(import.meta.dirname, '..', '..', 'docs', 'operate-kubernetes.md'),
+  path.join(import.meta.dirname, '..', '..', 'docs', 'operate', 'kubernetes.md'),
   'utf8',
 )
 

@@ -1,4 +1,4 @@
-// Lists the packages of the image by the commands of docs/operate-releases.md, and compares the list with the lockfile.
+// Lists the packages of the image by the commands of docs/operate/releases.md, and compares the list with the lockfile.
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -11,7 +11,7 @@ type Locked = { version: string; integrity: string; dev?: boolean; optional?: bo
 const root = path.join(import.meta.dirname, '..', '..')
 
 it('the list of packages has each package of the image once, by its checksum, and no other as required', () => {
-  const page = fs.readFileSync(path.join(root, 'docs/operate-releases.md'), 'utf8')
+  const page = fs.readFileSync(path.join(root, 'docs/operate/releases.md'), 'utf8')
   const [, commands = ''] =
     /run by test\/deploy\/sbom\.test\.ts -->\n```sh\n(.*?)```/s.exec(page) ?? []
   const folder = temporaryFolder('sbom')

@@ -1,4 +1,4 @@
-// Runs the verifiers that docs/webhooks-signed-examples.md shows, as they stand there, and those of the SDKs. It must not hold a verifier of its own.
+// Runs the verifiers that docs/integrate/webhooks-signed-examples.md shows, as they stand there, and those of the SDKs. It must not hold a verifier of its own.
 import { spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -9,7 +9,7 @@ import { python } from '../support/python.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { root } from './pages.ts'
 
-const page = fs.readFileSync(path.join(root, 'docs/webhooks-signed-examples.md'), 'utf8')
+const page = fs.readFileSync(path.join(root, 'docs/integrate/webhooks-signed-examples.md'), 'utf8')
 
 /** One question to a verifier. */
 export interface Question {

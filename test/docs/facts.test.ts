@@ -1,4 +1,4 @@
-// Compares tables of pages with the code: docs/states.md, docs/payouts-and-fees.md, docs/data-protection.md.
+// Compares tables of pages with the code: docs/integrate/states.md, docs/integrate/payouts-and-fees.md, docs/operate/data-protection.md.
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ import {
 import { feeMovements } from '../../services/payments/domain/request-end.ts'
 import { readPage, root } from './pages.ts'
 
-const states = readPage('docs/states.md')
+const states = readPage('docs/integrate/states.md')
 const machines: Record<string, Record<string, Readonly<Partial<Record<string, string>>>>> = {
   Payment: paymentMachine,
   Payer: payerMachine,
@@ -43,7 +43,7 @@ describe('the page of states', () => {
 })
 
 describe('the page of fees', () => {
-  const page = readPage('docs/payouts-and-fees.md')
+  const page = readPage('docs/integrate/payouts-and-fees.md')
   const schedule = feeScheduleReader.read(
     /FEE_SCHEDULE=(\{.*\})/.exec(describeSettings('payments', { PAYWEAVE_ENV: 'local' }))?.[1] ??
       '',
@@ -113,7 +113,9 @@ describe('the page of fees', () => {
 })
 
 describe('the page of personal data', () => {
-  const rows = readPage('docs/data-protection.md').matchAll(/^\| (.+) \| (\d+ \w+) \| `(.+)` \|$/gm)
+  const rows = readPage('docs/operate/data-protection.md').matchAll(
+    /^\| (.+) \| (\d+ \w+) \| `(.+)` \|$/gm,
+  )
 
   it.each([...rows].map(([, data, kept, file]) => ({ data, kept, file })))(
     '$data: kept for $kept',
@@ -124,7 +126,7 @@ describe('the page of personal data', () => {
   )
 
   it('has the times of every statement that deletes by age', () => {
-    const shown = readPage('docs/data-protection.md')
+    const shown = readPage('docs/operate/data-protection.md')
     const stores = fs.globSync('{services,platform,connectors}/**/*-store.ts', { cwd: root })
     const missing = stores.flatMap((file) => {
       const source = fs.readFileSync(path.join(root, file), 'utf8')
@@ -152,7 +154,7 @@ it('no text for receivers says that the id of a push identifies a payment', () =
 
 it('the page of the command line names every command that its package lacks', () => {
   const [, sentence = ''] =
-    /all commands but those that work on[^:]+:([^.]+)\./.exec(readPage('docs/cli.md')) ?? []
+    /all commands but those that work on[^:]+:([^.]+)\./.exec(readPage('docs/operate/cli.md')) ?? []
   const packed = new Set(portableCommands.map(({ name }) => name.split(' ')[0]))
   const lacking = localCommands.map(({ name }) => {
     const [group = ''] = name.split(' ')

@@ -1,4 +1,4 @@
-// Proves that every verifier in docs/webhooks-signed-examples.md takes what we send and refuses everything else.
+// Proves that every verifier in docs/integrate/webhooks-signed-examples.md takes what we send and refuses everything else.
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { seal, signWebhook, verifyWebhook } from '#core/identity/seal.ts'

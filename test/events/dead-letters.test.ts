@@ -102,7 +102,7 @@ async function withClient(
 
 /** The commands of the runbook's blocks, with the id of an event in place of their variable. */
 const page = (eventId: string) =>
-  blocksOf('docs/runbooks/events-refused.md')
+  blocksOf('docs/runbooks/events/events-refused.md')
     .filter(({ language, code }) => language === 'sh' && code.includes('events dead'))
     .map(({ code }) =>
       code

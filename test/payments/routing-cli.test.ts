@@ -1,4 +1,4 @@
-// Shows the commands on routes of docs/connectors-routing.md against payments on a real database.
+// Shows the commands on routes of docs/connectors/routing.md against payments on a real database.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

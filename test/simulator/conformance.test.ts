@@ -19,15 +19,15 @@ const mapFile = join(import.meta.dirname, '../../connectors/simulator/conformanc
 const folder = temporaryFolder()
 const secrets = join(folder.path, 'secrets')
 
-/** The commands of docs/connectors.md. */
-const [prepare = '', check = ''] = blocksOf('docs/connectors.md')
+/** The commands of docs/connectors/README.md. */
+const [prepare = '', check = ''] = blocksOf('docs/connectors/README.md')
   .flatMap(({ code }) => code.split('\n'))
   .filter((line) => line.startsWith('npx payweave conformance backend'))
   .map((line) => line.replace(/ +#.*/, '').replace('npx payweave conformance backend ', ''))
 
 /** The variables with which the page starts the simulator. */
 const variables = Object.fromEntries(
-  blocksOf('docs/connectors.md')
+  blocksOf('docs/connectors/README.md')
     .flatMap(({ code }) => [...code.matchAll(/\b([A-Z_]+)=(\S+)/g)])
     .map(([, name = '', value]) => [name, value]),
 )

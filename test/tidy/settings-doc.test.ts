@@ -1,4 +1,4 @@
-// Keeps docs/settings.md equal to the one table of settings (`npx vitest run test/tidy -u` writes it), and the table to what is read.
+// Keeps docs/operate/settings.md equal to the one table of settings (`npx vitest run test/tidy -u` writes it), and the table to what is read.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -18,7 +18,7 @@ This page is generated from the table in \`platform/config/settings.ts\`.
 
 it('the page of settings is the table that the processes read', async () => {
   const page = `${intro}${renderSettingsTable().trimEnd()}\n`
-  await expect(page).toMatchFileSnapshot('../../docs/settings.md')
+  await expect(page).toMatchFileSnapshot('../../docs/operate/settings.md')
 })
 
 /** Where the code of a process is that is not in `services/` under its name. */

@@ -28,7 +28,7 @@ export function renderIndex(packages: ReadonlyMap<string, readonly DescFile[]>):
     .flatMap(([name, files]) => rowsOf(name, files))
   return [
     '# Reference of the RPCs',
-    'Made from the comments of the contracts in [`proto/`](../../proto) by `npm run generate`. How to call the services, with which credential, deadline and ids: [grpc.md](../grpc.md).',
+    'Made from the comments of the contracts in [`proto/`](../../proto) by `npm run generate`. How to call the services, with which credential, deadline and ids: [grpc/README.md](../grpc/README.md).',
     table(['Package', 'Service', 'What it is for'], rows),
   ]
     .join('\n\n')

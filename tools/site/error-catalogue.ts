@@ -32,7 +32,7 @@ its section on this page. [Handle errors](guides/errors.md) shows what a program
 ${sections.join('\n')}`
 }
 
-/** The catalogue as a table, for docs/errors.md. */
+/** The catalogue as a table, for docs/integrate/errors.md. */
 export function errorDocument(): string {
   const rows = catalogue().map(
     ({ code, http, meaning, remedy }) =>

@@ -179,7 +179,10 @@ function operationText({ document, version, method, path, operation }: Found): s
     `\`${method} ${path}\` · [try it](try-it?urls.primaryName=${version}#/${anchor})`,
     '',
     operation.description,
-    ...table('Parameters, beside the [headers of every call](api.md#every-call):', parameters),
+    ...table(
+      'Parameters, beside the [headers of every call](integrate/api.md#every-call):',
+      parameters,
+    ),
     ...bodies,
     ...operation['x-codeSamples'].flatMap(({ label, source }) => [
       '',
@@ -226,7 +229,10 @@ function responseText(
     `### ${status}`,
     '',
     description,
-    ...table('Beside the [envelope](api.md#every-call):', rows(document, schema, '', envelope)),
+    ...table(
+      'Beside the [envelope](integrate/api.md#every-call):',
+      rows(document, schema, '', envelope),
+    ),
     ...(example === undefined ? [] : ['', '```json', JSON.stringify(example, null, 2), '```']),
   ]
 }
@@ -238,7 +244,7 @@ function errorsOf(document: OpenApi, { responses }: Operation): string {
     .map(([status, response]) => {
       const { description } = resolved(document, response)
       const codes = [...description.matchAll(/^`([A-Z_]+)`:/gm)].map(([, name = '']) => name)
-      return `${status} ${codes.map((name) => `[${name}](errors.md#${name})`).join(', ')}`
+      return `${status} ${codes.map((name) => `[${name}](integrate/errors.md#${name})`).join(', ')}`
     })
     .join('; ')
 }
@@ -286,7 +292,7 @@ export function operationIndex(): string {
   return [
     '# API reference',
     '',
-    'Every operation, by contract version. [Every call](api.md#every-call) describes the headers and the envelope that all of them share.',
+    'Every operation, by contract version. [Every call](integrate/api.md#every-call) describes the headers and the envelope that all of them share.',
     '',
     ...lines,
   ].join('\n')
@@ -321,7 +327,7 @@ export function pushReference(): string {
   return [
     '# Pushes',
     '',
-    'The fields of every push, from the [AsyncAPI document](openapi/asyncapi.json). [Pushes](events.md) explains how to receive them, [examples](push-examples.md) shows a body of each.',
+    'The fields of every push, from the [AsyncAPI document](openapi/asyncapi.json). [Pushes](integrate/events.md) explains how to receive them, [examples](integrate/push-examples.md) shows a body of each.',
     '',
     ...parts,
   ].join('\n')

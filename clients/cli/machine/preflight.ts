@@ -30,7 +30,7 @@ export function settingsFinding(env: NodeJS.ProcessEnv): [Finding, LaunchSetting
     return [ok('settings', `port ${settings.port}, block from ${settings.portBase} on`), settings]
   } catch (error) {
     if (!(error instanceof LaunchError)) throw error
-    return [failed('settings', error.message, 'see docs/settings.md'), undefined]
+    return [failed('settings', error.message, 'see docs/operate/settings.md'), undefined]
   }
 }
 

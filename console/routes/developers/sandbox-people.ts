@@ -1,7 +1,7 @@
 // The people of a sandbox whom a developer pays or is paid by, and what each does as a payer.
 import { code, type Section, text } from '../../pages/blocks.ts'
 
-/** By number: their name where they have an account, and how they pay. docs/sandbox.md has all of it. */
+/** By number: their name where they have an account, and how they pay. docs/integrate/sandbox.md has all of it. */
 export const sandboxPeople: readonly { number: string; name: string; pays: string }[] = [
   { number: '+12025550100', name: 'Ama Mensah', pays: 'by hand, on the hosted page' },
   { number: '+12025550101', name: 'Kofi Boateng', pays: 'after 1 s' },

@@ -41,7 +41,7 @@ function problemOf(error: unknown): [problem: string, remedy: string] {
 export function noRoles(username: string): LaunchError {
   return new LaunchError(
     'DATABASE_URL: the login may not make roles for the services; let it ' +
-      `(alter role ${decodeURIComponent(username)} createrole), or make the roles as docs/operate.md says and set ` +
+      `(alter role ${decodeURIComponent(username)} createrole), or make the roles as docs/operate/README.md says and set ` +
       'DATABASE_ROLE_LOGINS=0',
   )
 }

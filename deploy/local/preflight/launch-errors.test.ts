@@ -267,7 +267,7 @@ describe('a database of somebody else that cannot be used is named, without its 
     const { line } = await failedStart({ DATABASE_URL: databaseUrl })
     expect(line).toBe(
       'DATABASE_URL: the login may not make roles for the services; let it (alter role plain createrole), ' +
-        'or make the roles as docs/operate.md says and set DATABASE_ROLE_LOGINS=0',
+        'or make the roles as docs/operate/README.md says and set DATABASE_ROLE_LOGINS=0',
     )
   })
 })

@@ -116,7 +116,7 @@ function parse(text: string): Json {
   }
 }
 
-/** Seals a session token with the institution's shared key, as docs/api-money.md says. */
+/** Seals a session token with the institution's shared key, as docs/integrate/api-money.md says. */
 function seal({ key_id, shared_key }: { key_id: string; shared_key: string }, token: string) {
   const iv = randomBytes(12)
   const cipher = createCipheriv('aes-256-gcm', Buffer.from(shared_key, 'base64'), iv)

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { behaviourOf } from '../../../connectors/simulator/domain/people.ts'
 import { sandboxPeople } from '../../../console/routes/developers/sandbox-people.ts'
 
-const page = readFileSync(join(import.meta.dirname, '../../../docs/sandbox.md'), 'utf8')
+const page = readFileSync(join(import.meta.dirname, '../../../docs/integrate/sandbox.md'), 'utf8')
 const [, payers = ''] = /## Payers\n(.*?)\n## /s.exec(page) ?? []
 const nnOf = (number: string) => number.slice(-2)
 

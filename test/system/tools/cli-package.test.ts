@@ -1,4 +1,4 @@
-// Packs the command line, installs it into an empty folder and uses it on the running system, as docs/cli.md does.
+// Packs the command line, installs it into an empty folder and uses it on the running system, as docs/operate/cli.md does.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

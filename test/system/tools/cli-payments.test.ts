@@ -1,4 +1,4 @@
-// The commands on payments against the running system, with the keys of a merchant alone, as docs/cli.md shows them.
+// The commands on payments against the running system, with the keys of a merchant alone, as docs/operate/cli.md shows them.
 import { describe, expect, it } from 'vitest'
 import { runHere, startProcess } from '../../support/command-line.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,4 +1,4 @@
-// Keeps docs/metrics.md equal to what the running processes show, and every name in docs and alerts to one that exists.
+// Keeps docs/operate/metrics.md equal to what the running processes show, and every name in docs and alerts to one that exists.
 import fs from 'node:fs'
 import path from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -93,7 +93,7 @@ const area =
 describe('metrics', () => {
   it('the page of metrics describes them as the processes expose them', async () => {
     expect(metrics.size).toBeGreaterThan(40)
-    await expect(table()).toMatchFileSnapshot('../../../docs/metrics.md')
+    await expect(table()).toMatchFileSnapshot('../../../docs/operate/metrics.md')
   })
 
   it('metrics have names and units by the conventions of Prometheus', () => {

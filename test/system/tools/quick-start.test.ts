@@ -1,4 +1,4 @@
-// Runs the programs of docs/quick-start.md that are not for a shell or Node.js, as a reader would save them.
+// Runs the programs of docs/integrate/quick-start.md that are not for a shell or Node.js, as a reader would save them.
 import { execFile } from 'node:child_process'
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const run = promisify(execFile)
 const folder = temporaryFolder('quick-start')
 symlinkSync(sharedMesh().dataDir, join(folder, '.payweave'))
 afterAll(() => rmSync(folder, { recursive: true }))
-const blocks = blocksOf('docs/quick-start.md')
+const blocks = blocksOf('docs/integrate/quick-start.md')
 
 for (const [language, program] of [
   ['python', python],

@@ -1,4 +1,4 @@
-# Follows the example of docs/grpc-stubs.md: asks the services of a sandbox through stubs of grpcio, and prints what came.
+# Follows the example of docs/grpc/stubs.md: asks the services of a sandbox through stubs of grpcio, and prints what came.
 # It judges nothing.
 import importlib
 import json

@@ -1,4 +1,4 @@
-// Proves that stubs which teams make from our contracts work: the examples of docs/grpc-stubs.md run as they stand there.
+// Proves that stubs which teams make from our contracts work: the examples of docs/grpc/stubs.md run as they stand there.
 import { execFile, execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -15,7 +15,7 @@ const mesh = sharedMesh()
 const { grpc, grpc_token: token, projects } = mesh.sandbox
 const tools = await findGrpcTools()
 const folder = temporaryFolder('stubs')
-const blocks = blocksOf('docs/grpc-stubs.md').filter(({ note }) => note.startsWith('run by'))
+const blocks = blocksOf('docs/grpc/stubs.md').filter(({ note }) => note.startsWith('run by'))
 const address = new URL(grpc.payments).host
 let projectId: string
 let paymentId: string

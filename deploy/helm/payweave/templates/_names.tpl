@@ -1,4 +1,4 @@
-{{- /* What several templates need. They use only what Go's templates have by themselves; docs/operate-helm.md says why. */ -}}
+{{- /* What several templates need. They use only what Go's templates have by themselves; docs/operate/helm.md says why. */ -}}
 
 {{- define "payweave.image" -}}
 {{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag }}{{ end }}
