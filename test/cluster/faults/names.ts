@@ -6,6 +6,7 @@ export const faultNames = [
   'primary-killed',
   'switchover',
   'postgres-rolling',
+  'restore',
   'nats-leader-killed',
   'nats-leader-partitioned',
   'nats-down',

@@ -8,6 +8,7 @@ import { eventually } from '../../support/eventually.ts'
 import type { Host } from './network.ts'
 import type { Machines } from './processes.ts'
 import { postgresUser } from './programs.ts'
+import { archive, backUp, type Restored } from './restored.ts'
 
 const memberNames = ['postgres-0', 'postgres-1', 'postgres-2']
 const startWithinMs = 120_000
@@ -28,6 +29,7 @@ const parameters = {
   full_page_writes: 'on',
   password_encryption: 'scram-sha-256',
   wal_keep_size: '512MB',
+  wal_retrieve_retry_interval: '500ms',
 }
 
 /** The three servers. */
@@ -47,6 +49,8 @@ export type Postgres = {
   lose(member: Host): Promise<void>
   /** The machine comes back, and its server joins as a standby. */
   bringBack(member: Host): Promise<void>
+  /** Copies the data of a standby to a new host, from which it is restored with the archived log. */
+  backUp(name: string): Promise<Restored>
   /** Resolves when there is a primary, and two standbys that stream from it. */
   healthy(): Promise<void>
 }
@@ -58,6 +62,9 @@ export async function startPostgres(machines: Machines, authority: Authority): P
   const passwords = { superuser: newPassword(), replicator: newPassword() }
   await startEtcd(machines, etcd)
   const members: Host[] = []
+  const archived = path.join(machines.folder, path.basename(archive.folder('')))
+  fs.mkdirSync(archived)
+  fs.chownSync(archived, postgresUser.uid, postgresUser.gid)
   for (const name of memberNames) members.push(await network.add(name))
   for (const member of members) await prepare(machines, authority, member, etcd, passwords)
   const running = new Map<string, TiedProcess>()
@@ -115,6 +122,14 @@ export async function startPostgres(machines: Machines, authority: Authority): P
       await network.join(member)
       await start(member)
     },
+    async backUp(name) {
+      const [member = await primary()] = await standbys()
+      return await backUp(
+        machines,
+        { authority, member, replicatorPassword: passwords.replicator },
+        name,
+      )
+    },
     healthy: () =>
       eventually(async () => {
         const first = await primary()
@@ -167,7 +182,14 @@ async function prepare(
         ...lease,
         synchronous_mode: true,
         synchronous_mode_strict: true,
-        postgresql: { use_pg_rewind: true, parameters },
+        postgresql: {
+          use_pg_rewind: true,
+          parameters: {
+            ...parameters,
+            archive_mode: 'on',
+            archive_command: archive.command(insideFolder),
+          },
+        },
       },
       initdb: ['data-checksums', { encoding: 'UTF8' }, { locale: 'C.UTF-8' }],
     },
