@@ -29,7 +29,6 @@ const parameters = {
   full_page_writes: 'on',
   password_encryption: 'scram-sha-256',
   wal_keep_size: '512MB',
-  wal_retrieve_retry_interval: '500ms',
 }
 
 /** The three servers. */
