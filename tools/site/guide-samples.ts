@@ -10,7 +10,15 @@ export type GuideSample = {
 }
 
 /** Those that explain operations, in the order in which they are looked through. */
-const guides = ['accept-a-payment', 'accounts', 'transfers', 'bill-payments'] as const
+const guides = [
+  'accept-a-payment',
+  'manage-payments',
+  'accounts',
+  'account-data',
+  'transfers',
+  'quotes',
+  'bill-payments',
+] as const
 const languages = new Set(['ts', 'python', 'php'])
 
 /** The first part of a guide that calls an operation; undefined when none does. PHP names method and path of each call. */

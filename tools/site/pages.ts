@@ -39,9 +39,12 @@ export function siteSections(): Section[] {
       title: 'Guides',
       pages: [
         guide('accept-a-payment'),
+        guide('manage-payments'),
         guide('webhooks'),
         guide('accounts'),
+        guide('account-data'),
         guide('transfers'),
+        guide('quotes'),
         guide('bill-payments'),
         guide('errors', 'handle-errors'),
         guide('idempotency'),
