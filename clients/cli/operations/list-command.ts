@@ -1,6 +1,8 @@
 // Makes commands that list or show what a service has: how they connect, page and print. It knows no RPC.
 import { type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf'
+import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { formatAmount } from '#core/money/money.ts'
+import { parseDateTime } from '#core/text/time.ts'
 import { type Money } from '#gen/payweave/types/v1/types_pb.js'
 import { oneOperand } from '../access.ts'
 import { type Command, type CommandContext, optionsFor } from '../command.ts'
@@ -8,6 +10,7 @@ import { type Connection, connect } from '../connection.ts'
 import { jsonLine, printable } from '../output/print.ts'
 import { type ListShape, pagesOf, printList } from '../output/table.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
+import { UsageError } from '../usage-error.ts'
 
 /** What a command reads with. */
 export type Reader = {
@@ -42,6 +45,27 @@ export type ListSpec<S extends DescMessage> = Shared<S> & {
   none: string
   /** Reads a page. */
   read(reader: Reader, page: Page): Promise<{ items: MessageShape<S>[]; nextPageToken: string }>
+}
+
+/** Options of lists by the time of creation, named as those of a merchant's lists. */
+export const createdOptions = {
+  'created-from': 'created at this time or later, "YYYY-MM-DD HH:mm:ss" in UTC',
+  'created-to': 'created before this time',
+} as const
+
+/** The times of `createdOptions` as an RPC takes them; unset without them. Throws a UsageError for any other form. */
+export function createdTimes({ options }: Reader): { startTime?: Timestamp; endTime?: Timestamp } {
+  const startTime = timeOf(options, 'created-from')
+  const endTime = timeOf(options, 'created-to')
+  return { ...(startTime && { startTime }), ...(endTime && { endTime }) }
+}
+
+function timeOf(options: Reader['options'], name: keyof typeof createdOptions) {
+  const text = options[name]
+  if (text === undefined) return undefined
+  const date = parseDateTime(text)
+  if (date === undefined) throw new UsageError(`--${name} must be like "2026-12-01 09:30:00"`)
+  return timestampFromDate(date)
 }
 
 const projectOption = { project: 'UUID, or a name in sandbox.json (demo)' } as const

@@ -1,4 +1,6 @@
 // The commands that list and show what a project has: customers, balances, bills, transfers, quotes, the API log, its payments of a day.
+
+import { formatAmount } from '#core/money/money.ts'
 import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import {
   BalanceService,
@@ -28,11 +30,16 @@ import {
   GetPaymentSummaryResponseSchema,
   PaymentsService,
 } from '#gen/payweave/payments/v1/payments_pb.js'
+import {
+  SettlementKind,
+  SettlementSchema,
+  SettlementService,
+} from '#gen/payweave/payments/v1/settlement_pb.js'
 import { QuoteSchema, QuoteStatus, QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import type { Command } from '../command.ts'
 import { time, valueOf, wordOf } from '../output/print.ts'
 import { UsageError } from '../usage-error.ts'
-import { listCommand, money, showCommand } from './list-command.ts'
+import { createdOptions, createdTimes, listCommand, money, showCommand } from './list-command.ts'
 
 const isOfProject = true
 
@@ -129,7 +136,7 @@ export const projectListCommands: Command[] = [
     summary: 'Lists the bill payments of a project, newest first.',
     part: 'billing',
     isOfProject,
-    options: { state: 'pending, success or failed' },
+    options: { state: 'pending, success or failed', ...createdOptions },
     schema: BillPaymentSchema,
     headings: ['TRANSACTION', 'STATE', 'AMOUNT', 'PRODUCT', 'REFERENCE', 'FAILURE', 'RECEIPT'],
     cells: (one) => [
@@ -142,10 +149,11 @@ export const projectListCommands: Command[] = [
       one.receiptId,
     ],
     none: 'no bill payments',
-    async read({ connection, projectId, options }, page) {
+    async read(reader, page) {
+      const { connection, projectId, options } = reader
       const state = valueOf(BillPaymentState, options['state'], 'state')
-      const bills = connection.client(BillingService)
-      const listed = await bills.listBillPayments({ projectId, state, ...page })
+      const wanted = { projectId, state, ...createdTimes(reader), ...page }
+      const listed = await connection.client(BillingService).listBillPayments(wanted)
       return { items: listed.payments, nextPageToken: listed.nextPageToken }
     },
   }),
@@ -154,7 +162,7 @@ export const projectListCommands: Command[] = [
     summary: 'Lists the institution transactions of a project, newest first.',
     part: 'institution',
     isOfProject,
-    options: { status: 'pending, completed, failed or cancelled' },
+    options: { status: 'pending, completed, failed or cancelled', ...createdOptions },
     schema: TransactionSchema,
     headings: ['CREATED', 'MOVEMENT', 'TYPE', 'STATUS', 'AMOUNT', 'INSTITUTION', 'TRANSACTION'],
     cells: (one) => [
@@ -167,10 +175,11 @@ export const projectListCommands: Command[] = [
       one.transactionId,
     ],
     none: 'no transfers',
-    async read({ connection, projectId, options }, page) {
+    async read(reader, page) {
+      const { connection, projectId, options } = reader
       const status = valueOf(TransactionStatus, options['status'], 'status')
-      const transfers = connection.client(InstitutionService)
-      const listed = await transfers.listProjectTransactions({ projectId, status, ...page })
+      const wanted = { projectId, status, ...createdTimes(reader), ...page }
+      const listed = await connection.client(InstitutionService).listProjectTransactions(wanted)
       return { items: listed.transactions, nextPageToken: listed.nextPageToken }
     },
   }),
@@ -184,6 +193,43 @@ export const projectListCommands: Command[] = [
     async read({ connection, projectId }, movementId) {
       const transfers = connection.client(InstitutionService)
       return (await transfers.getTransaction({ projectId, movementId })).transaction
+    },
+  }),
+  listCommand({
+    name: 'settlement list',
+    summary:
+      "Lists the settlements of a project, newest first: each movement of its payments' money.",
+    part: 'payments',
+    isOfProject,
+    options: createdOptions,
+    schema: SettlementSchema,
+    headings: ['CREATED', 'SETTLEMENT', 'KIND', 'AMOUNT', 'PAYMENT', 'TRANSACTION'],
+    cells: (one) => [
+      time(one.createTime),
+      one.settlementId,
+      wordOf(SettlementKind, one.kind),
+      `${formatAmount(one.amountMinor, one.currency)} ${one.currency}`,
+      one.paymentId,
+      one.transactionId,
+    ],
+    none: 'no settlements',
+    async read(reader, page) {
+      const { connection, projectId } = reader
+      const wanted = { projectId, ...createdTimes(reader), ...page }
+      const listed = await connection.client(SettlementService).listProjectSettlements(wanted)
+      return { items: listed.settlements, nextPageToken: listed.nextPageToken }
+    },
+  }),
+  showCommand({
+    name: 'settlement show',
+    summary: 'Shows a settlement with its payer, its payee and what it reverses.',
+    operand: 'settlement id',
+    part: 'payments',
+    isOfProject,
+    schema: SettlementSchema,
+    async read({ connection, projectId }, settlementId) {
+      const found = await connection.client(SettlementService).listSettlements({ settlementId })
+      return found.settlements.find((one) => one.projectId === projectId)
     },
   }),
   listCommand({

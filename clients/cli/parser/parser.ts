@@ -62,6 +62,11 @@ const groups: Record<string, { heading: string; says: string; alias?: string }> 
     alias: 'balances',
   },
   transfer: { heading: 'Money:', says: 'institution transactions', alias: 'transfers' },
+  settlement: {
+    heading: 'Money:',
+    says: "movements of the money of a project's payments",
+    alias: 'settlements',
+  },
   quote: { heading: 'Money:', says: 'quotes of a project', alias: 'quotes' },
   refund: {
     heading: 'Money:',

@@ -42,6 +42,7 @@ const lists: [list: string, show?: string, field?: string][] = [
   ['balance statement'],
   ['bill list'],
   ['transfer list', 'transfer show', 'movement_id'],
+  ['settlement list', 'settlement show', 'settlement_id'],
   ['quote list', 'quote show', 'quote_id'],
   ['api-log list', 'api-log show', 'entry_id'],
   ['onboarding list', 'onboarding show', 'review_id'],
@@ -56,7 +57,13 @@ it('the command line lists what the console shows, shows one of each, and reads 
   timeout: 180_000,
 }, async () => {
   const run = (...words: string[]) => runHere(mesh.dataDir, ...words)
-  for (const outcome of ['account.available', 'bill.paid', 'transfer.p2p', 'quote.made']) {
+  for (const outcome of [
+    'account.available',
+    'payment.paid',
+    'bill.paid',
+    'transfer.p2p',
+    'quote.made',
+  ]) {
     expect([outcome, (await run('trigger', outcome)).code]).toEqual([outcome, 0])
   }
   const walked = new Set<string>(['payments summary', 'claim list'])
@@ -79,6 +86,20 @@ it('the command line lists what the console shows, shows one of each, and reads 
     expect(JSON.parse(shown.out), show).toMatchObject({ [field]: id })
     const unknown = await run(...show.split(' '), randomUUID())
     expect([show, unknown.code, unknown.out]).toEqual([show, 1, ''])
+  }
+  for (const list of ['bill list', 'transfer list', 'settlement list']) {
+    const listed = (...words: string[]) => run(...list.split(' '), '--limit', '1', ...words)
+    const future = ['--created-from', '2999-01-01 00:00:00']
+    expect((await listed(...future)).out, list).toMatch(/^no /)
+    const past = await listed(
+      '--created-from',
+      '2026-01-01 00:00:00',
+      '--created-to',
+      '2999-01-01 00:00:00',
+    )
+    expect(past.out.split('\n'), list).toHaveLength(3)
+    const wrong = await listed('--created-to', 'yesterday')
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('--created-to must be')])
   }
   const defined = [...projectListCommands, ...staffListCommands].map(({ name }) => name)
   expect([...walked].toSorted()).toEqual(defined.toSorted())
