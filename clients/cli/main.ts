@@ -1,5 +1,6 @@
 // The command line of a checkout and of the image: all commands.
 import { backendConformanceCommand } from '../../tools/conformance/backend/command.ts'
+import { backupCommands } from './backup/command.ts'
 import { bootstrapCommands } from './bootstrap.ts'
 import { clockCommand } from './clock.ts'
 import type { Command } from './command.ts'
@@ -9,6 +10,7 @@ import { merchantCommands } from './merchants.ts'
 import { migrationCommands } from './migrations.ts'
 import { portableCommands } from './portable-commands.ts'
 import { restoreCommands } from './restore/command.ts'
+import { restoreFilesCommand } from './restore/files.ts'
 import { keyListCommands } from './rotation/command.ts'
 import { runCommands, type Surroundings } from './run.ts'
 import { sandboxResetCommand } from './sandbox.ts'
@@ -24,6 +26,8 @@ export const localCommands: readonly Command[] = [
   ...bootstrapCommands,
   backendConformanceCommand,
   ...migrationCommands,
+  ...backupCommands,
+  restoreFilesCommand,
   ...restoreCommands,
 ]
 

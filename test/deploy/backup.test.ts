@@ -1,4 +1,4 @@
-// The drill of docs/operate/backup.md: a live database is copied under load, lost, and brought back to a moment, by the page's own commands.
+// The drill of docs/operate/backup.md: a live database is copied under load, lost, and brought back, by the page's own commands.
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -18,7 +18,9 @@ import { insertEvent, startOutbox } from '#platform/events/outbox.ts'
 import { type PostgresServer, startPostgres } from '../../deploy/local/postgres/postgres.ts'
 import { postTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
 import { checkLedger } from '../../services/accounts/ledger/workers/check.ts'
+import { blocksOf } from '../docs/pages.ts'
 import { moving, newCustomer } from '../ledger/harness.ts'
+import { type Ran, runHere } from '../support/command-line.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePorts, keepStream, ownNats, temporaryFolder } from '../support/servers.ts'
@@ -36,14 +38,10 @@ const places = {
 }
 const closers: (() => Promise<unknown>)[] = []
 
-/** The page's blocks of one language, in their order, with the places filled in. */
+/** The page's blocks of one language that are to be run here, in their order. */
 function blocks(language: 'conf' | 'sql' | 'sh'): string[] {
-  const page = fs.readFileSync(
-    path.resolve(import.meta.dirname, '../../docs/operate/backup.md'),
-    'utf8',
-  )
-  const fence = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms')
-  return [...page.matchAll(fence)].map(([, text = '']) => text)
+  const own = blocksOf('docs/operate/backup.md').filter(({ note }) => !note.startsWith('not run'))
+  return own.filter((block) => block.language === language).map(({ code }) => code)
 }
 
 function settingsOf(conf: string): Record<string, string> {
@@ -66,7 +64,7 @@ function becomesTrue(look: () => boolean | Promise<boolean>): Promise<void> {
 const shell = (script: string) =>
   execFileSync('sh', ['-eu', '-c', script], { env: { ...process.env, ...places } })
 
-async function start(name: 'old' | 'new', settings: Record<string, string>) {
+async function start(name: 'old' | 'new' | 'made', settings: Record<string, string> = {}) {
   const [port = 0] = await freePorts(1)
   const small = { shared_buffers: '64MB' }
   const server = await startPostgres({
@@ -168,6 +166,10 @@ async function idsOf(db: Database, statement: typeof transfers, values: unknown[
   return new Set((await db.rows<{ id: string }>(statement, values)).map(({ id }) => id))
 }
 
+/** What `backup create` copied, the transfers acknowledged by then, and how the command ended. */
+const made = at('made-backup')
+let creation: Ran
+let beforeCreation: string[]
 let before: { transferId: string; eventId: string }[]
 let after: { transferId: string; eventId: string }[]
 let accounts: Database
@@ -206,6 +208,9 @@ beforeAll(async () => {
   fs.writeFileSync(path.join(places.BACKUP, 'backup_label'), label.rows[0]?.labelfile ?? '')
 
   await load.more(50)
+  beforeCreation = load.acknowledged.map(({ transferId }) => transferId)
+  process.env['DATABASE_URL'] = old.adminUrl
+  creation = await runHere(folder, 'backup', 'create', made, '--json')
   // From here on events wait: at the chosen moment some are not delivered.
   await firstEvents.close()
   await load.more(50)
@@ -285,4 +290,53 @@ describe('a database that was brought back to a moment', () => {
       await again.close()
     }
   }, 60_000)
+})
+
+describe('a backup by the command line', () => {
+  const target = path.join(at('made'), 'cluster')
+  const restore = () => runHere(folder, 'restore', 'files', made, '--out', target)
+
+  it('backup create copies a running database, with the log that its files need and nothing of the server', () => {
+    expect(creation).toMatchObject({ code: 0, err: '' })
+    const { files, bytes, keys } = JSON.parse(creation.out) as Record<string, unknown>
+    expect([Number(files) > 100, Number(bytes) > 10_000_000, keys]).toEqual([true, true, []])
+    expect(fs.readdirSync(made).toSorted()).toEqual(['base', 'manifest.json', 'wal'])
+    expect(fs.readdirSync(path.join(made, 'base', 'pg_wal'))).toEqual([])
+    expect(fs.readdirSync(path.join(made, 'base'))).not.toContain('postmaster.pid')
+  })
+
+  it('backup verify finds no difference, and refuses a folder that is no backup', async () => {
+    const found = await runHere(folder, 'backup', 'verify', made)
+    expect(found).toMatchObject({ code: 0, out: expect.stringContaining(' MiB  PostgreSQL ') })
+    const other = await runHere(folder, 'backup', 'verify', places.BACKUP)
+    expect(other).toMatchObject({ code: 2, err: expect.stringContaining('it has no manifest') })
+  })
+
+  it('a damaged backup is named by verify and by restore, which leaves an empty folder', async () => {
+    const file = path.join(made, 'base', 'PG_VERSION')
+    const version = fs.readFileSync(file)
+    fs.writeFileSync(file, '7\n')
+    const named = { code: 1, err: expect.stringContaining('damaged: base/PG_VERSION\n') }
+    expect(await runHere(folder, 'backup', 'verify', made)).toMatchObject(named)
+    expect(await restore()).toMatchObject(named)
+    expect(fs.readdirSync(target)).toEqual([])
+    fs.writeFileSync(file, version)
+  })
+
+  it('a database that was restored from it has a sound ledger and every transfer acknowledged before the backup', async () => {
+    expect(await restore()).toMatchObject({ code: 0, err: '' })
+    expect(await restore()).toMatchObject({ code: 2, err: expect.stringContaining('not empty') })
+    fs.copyFileSync(at('new/password'), at('made/password'))
+    const server = await start('made')
+    process.env['DATABASE_URL'] = server.adminUrl
+    const checked = await runHere(folder, 'restore', 'check', '--newest-within', '1h')
+    expect(checked).toMatchObject({ code: 0, out: expect.stringContaining('found 0') })
+    const db = open(server, 'accounts')
+    const kept = await idsOf(db, transfers)
+    expect(beforeCreation.filter((id) => !kept.has(id))).toEqual([])
+    await db.close()
+    const elsewhere = await runHere(folder, 'backup', 'create', at('never'), '--data', places.NEW)
+    expect(elsewhere).toMatchObject({ code: 2, err: expect.stringContaining('is not the data') })
+    expect(fs.existsSync(at('never'))).toBe(false)
+  })
 })

@@ -82,7 +82,8 @@ const groups: Record<string, { heading: string; says: string; alias?: string }> 
   keys: { heading: 'Operations:', says: 'keys of stored values' },
   migrate: { heading: 'Operations:', says: 'migrations of the database' },
   requests: { heading: 'Operations:', says: "the gateway's requests", alias: 'request' },
-  restore: { heading: 'Operations:', says: 'checks of a restored backup' },
+  backup: { heading: 'Operations:', says: 'copies of the running database, with checksums' },
+  restore: { heading: 'Operations:', says: 'restores a backup, and checks the restored ledger' },
 }
 
 const headings: Record<string, string> = {
