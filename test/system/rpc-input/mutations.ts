@@ -1,4 +1,5 @@
 // Spoils one field of a good request at a time, in every way that its type allows.
+import { randomInt } from 'node:crypto'
 import {
   type DescField,
   type DescMessage,
@@ -9,6 +10,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import { field as rulesOf } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js'
+import { texts } from '../hostile/values.ts'
 
 /** `refused`: by its name. `undecodable`: refused without a name. `sane`: anything but an error of ours. */
 export type Expected = 'refused' | 'undecodable' | 'sane'
@@ -177,6 +179,7 @@ function stringChanges(field: DescField, base: string, { isOpaque, isId }: Field
       ? { ...change, expected: 'sane' as const }
       : change,
   )
+  changes.push(...hostileChanges())
   if (isId(field)) {
     changes.push({ kind: 'no id', expected: 'refused', value: 'demo' })
     changes.push({ kind: 'nil', expected: 'sane', value: '00000000-0000-0000-0000-000000000000' })
@@ -210,6 +213,18 @@ function textChanges(base: string): Change[] {
     { kind: 'line break', expected: 'sane', value: `${base}\n${base}` },
     { kind: 'quotes beyond ASCII', expected: 'sane', value: `'"\\\u{1f9fe}\u202eé${base}` },
   ]
+}
+
+/** HOSTILE_SHARE=1 puts all hostile texts into each field; without it most fields get one of them, others in each run. */
+export const hostileShare = Number(process.env['HOSTILE_SHARE'] ?? 20)
+const part = hostileShare === 1 ? 1 : hostileShare * 10
+let fieldsSpoiled = randomInt(part)
+
+function hostileChanges(): Change[] {
+  fieldsSpoiled += 1
+  return texts
+    .map((value, index): Change => ({ kind: `hostile text ${index}`, expected: 'sane', value }))
+    .filter((_change, index) => (index + fieldsSpoiled) % part === 0)
 }
 
 /** One for each field in turn: the rules of texts refuse all of them alike. */
