@@ -90,6 +90,15 @@ export function planOf(seed: number): Plan {
   }
 }
 
+/** The plan of a seed for delivery: in some, processes that lost a lease in a pause go on while others have it and fail, too. */
+export function deliveryPlanOf(seed: number): Plan {
+  const plan = planOf(seed)
+  if (plan.isCalm || seed % 8 !== 0) return plan
+  const pauses = { pauseEveryMs: 8_000, longPauseShare: 0.7, targetedShare: 0.3 }
+  const posts = { refusedShare: 0.7, slowPostShare: 0.8 }
+  return { ...plan, ...pauses, ...posts, deliveries: 3, faultsMs: 90_000 }
+}
+
 /** The plan of a seed for bills: some have faults for so long that claims of processes that ended are recovered among them. */
 export function billPlanOf(seed: number): Plan {
   const plan = planOf(seed)

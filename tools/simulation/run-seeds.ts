@@ -53,7 +53,7 @@ export async function runSeeds(wanted: Wanted): Promise<number> {
   } finally {
     await databases.stop()
   }
-  report.end(first)
+  report.end(first, count)
   return report.isBroken() ? 1 : 0
 }
 
@@ -85,10 +85,12 @@ function createReport(parts: readonly PartName[], showsHistory: boolean) {
       }
     },
     /** The digest is of the seeds in their order, not in that in which they ended. */
-    end(first: number): void {
+    end(first: number, wanted: number): void {
       const all = createHash('sha256')
       for (const [, digest] of [...digests].toSorted(([a], [b]) => a - b)) all.update(digest)
       say(`seeds: ${digests.size} from ${first}, histories: ${all.digest('hex')}`)
+      if (digests.size < wanted && !isBroken)
+        say(`${digests.size} of ${wanted} seeds: the time is over`)
       for (const [name, { seeds, tookMs }] of totals) {
         say(`${name}: ${seeds} seeds, ${(tookMs / 1_000).toFixed(1)} s`)
       }

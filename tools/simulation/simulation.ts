@@ -27,7 +27,11 @@ export type Result = { broken: string[]; history: readonly string[] }
 
 /** Simulated time after the faults in which all must have come to its end: leases expire and breakers close within it. */
 const recoveryMs = 300_000
-const lookMs = 500
+const lookMs = 1_000
+/** Looks in a row that find everything at rest; then there is nothing left to break. */
+const enoughLooks = 5
+/** When nothing fails any more most pauses end with a look that finds nothing: fewer of them show as much. */
+const pausesAfterFaults = 5
 
 /** Makes the parts of a run; the tables are empty. */
 export async function createSimulation(
@@ -46,24 +50,43 @@ export async function createSimulation(
   return { plan, scheduler, network, broker, server, targeted, unexpected: [], skewMs }
 }
 
-/** Runs with faults, heals all, and runs on until every process runs and is at rest. False when it is not within five simulated minutes. */
+/**
+ * Runs with faults, heals all, and runs on until every process runs and is at rest. False when it is not within five simulated
+ * minutes. Faults end early when there is nothing left to break.
+ */
 export async function runToRest(
   { scheduler, plan, network, broker, targeted }: Simulation,
   members: readonly Member[],
   isAtRest: () => Promise<boolean>,
 ): Promise<boolean> {
   Object.assign(targeted, injectFaults(scheduler, plan, members, broker))
+  const limitMs = plan.faultsMs + recoveryMs
+  let areFaultsOver = false
+  let looksAtRest = 0
   let isOver = false
-  scheduler.after(plan.faultsMs, () => {
+  const endFaults = (): void => {
+    if (areFaultsOver) return
+    areFaultsOver = true
+    plan.faultsMs = scheduler.nowMs()
     scheduler.record('seed', 'faults end')
     network.heal()
-  })
+    scheduler.stretchPauses(pausesAfterFaults)
+  }
+  // What a process that was paused still does counts, too.
+  const areRunning = (): boolean =>
+    members.every(({ process: { isAlive, pausedUntilMs } }) => {
+      return isAlive && pausedUntilMs <= scheduler.nowMs()
+    })
   const look = async (): Promise<void> => {
-    isOver = members.every(({ process }) => process.isAlive) && (await isAtRest())
+    const rests = areRunning() && (await isAtRest())
+    looksAtRest = rests ? looksAtRest + 1 : 0
+    isOver = rests && areFaultsOver
+    if (looksAtRest === enoughLooks) endFaults()
     if (!isOver) scheduler.after(lookMs, look)
   }
-  scheduler.after(plan.faultsMs + lookMs, look)
-  return scheduler.run(() => isOver, plan.faultsMs + recoveryMs)
+  scheduler.after(plan.faultsMs, endFaults)
+  scheduler.after(lookMs, look)
+  return scheduler.run(() => isOver, limitMs)
 }
 
 /** Ends the processes, so that their sessions go back to the server. */

@@ -27,8 +27,9 @@ export async function runBills(server: Server, seed: number): Promise<Result> {
   const clients = startClients(simulation, accounts, billings)
   const members = [...accounts, ...billings]
   const hasEnded = await runToRest(simulation, members, async () => {
+    if (!clients.hasEnded()) return false
     const [row] = await server.read<{ n: bigint }>(unfinishedText)
-    return row?.n === 0n && clients.hasEnded()
+    return row?.n === 0n
   })
   const findings = await check(simulation, accounts)
   const { executions } = biller

@@ -1,5 +1,5 @@
 // A run of outbox, publisher, inbox and delivery: from the commit of an event to the receipt of its pushes.
-import { planOf } from '../plan.ts'
+import { deliveryPlanOf } from '../plan.ts'
 import type { Server } from '../postgres/server.ts'
 import { inboxClientOf } from '../rpc.ts'
 import { createSimulation, endRun, type Result, runToRest } from '../simulation.ts'
@@ -14,7 +14,7 @@ const unfinishedText = `
 
 /** Runs a seed. */
 export async function runDelivery(server: Server, seed: number): Promise<Result> {
-  const plan = planOf(seed)
+  const plan = deliveryPlanOf(seed)
   const simulation = await createSimulation(server, seed, plan)
   const receivers = createReceivers(simulation)
   const consumers = Array.from({ length: plan.deliveries }, (_, n) =>
@@ -28,8 +28,9 @@ export async function runDelivery(server: Server, seed: number): Promise<Result>
   const ordered = orderEvents(simulation, producers)
   const members = [...producers, ...consumers]
   const hasEnded = await runToRest(simulation, members, async () => {
+    if (!ordered.every(({ isCommitted }) => isCommitted)) return false
     const [row] = await server.read<{ n: bigint }>(unfinishedText)
-    return row?.n === 0n && ordered.every(({ isCommitted }) => isCommitted)
+    return row?.n === 0n
   })
   const broken = await findBroken(server, { plan, ordered, receivers, hasEnded })
   return endRun(simulation, members, broken)

@@ -11,6 +11,8 @@ export const epochMs = Date.UTC(2026, 2, 1, 12)
 
 /** A timer never ends at its time exactly. */
 const maxLateMs = 0.4
+/** A timer of this length is a pause between two looks for work, not a deadline. */
+const pauseMs = { min: 100, max: 1_500 }
 
 let scheduler: Scheduler | undefined
 
@@ -48,10 +50,11 @@ function startTimer(
   repeats = false,
 ): SimulatedTimer {
   const timer = new SimulatedTimer()
+  const isPause = ms >= pauseMs.min && ms <= pauseMs.max
   const start = (): void => {
     const lateMs = scheduler.random.next() * maxLateMs
     timer.cancel = scheduler.after(
-      Math.max(0, ms) + lateMs,
+      Math.max(0, ms) * (isPause ? scheduler.pauseFactor() : 1) + lateMs,
       () => {
         work()
         if (repeats) start()

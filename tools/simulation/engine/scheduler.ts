@@ -22,6 +22,9 @@ export type Scheduler = {
   nowMs(): number
   /** The process that runs now; undefined while the network, a server or the simulation itself acts. */
   running(): Process | undefined
+  /** By how much the pauses of processes are longer than they ask for: 1 until `stretchPauses`. */
+  pauseFactor(): number
+  stretchPauses(factor: number): void
   /** Makes the first incarnation of a process, or the next one. */
   start(name: string, skewMs: number): Process
   /** Runs `work` after `ms`, in `process` if it is given and still alive. The returned function cancels it. */
@@ -35,6 +38,20 @@ export type Scheduler = {
 
 type Event = { atMs: number; order: number; work: () => unknown; process: Process | undefined }
 
+/** Keeps the events in their order, the next one last. */
+function insertInto(events: Event[], event: Event): void {
+  let low = 0
+  let high = events.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const other = events[middle] as Event
+    if (other.atMs > event.atMs || (other.atMs === event.atMs && other.order > event.order)) {
+      low = middle + 1
+    } else high = middle
+  }
+  events.splice(low, 0, event)
+}
+
 /** A run of a seed that has not begun. */
 export function createScheduler(seed: number): Scheduler {
   const random = seededRandom(seed)
@@ -44,19 +61,7 @@ export function createScheduler(seed: number): Scheduler {
   let nowMs = 0
   let order = 0
   let running: Process | undefined
-
-  function insert(event: Event): void {
-    let low = 0
-    let high = events.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      const other = events[middle] as Event
-      if (other.atMs > event.atMs || (other.atMs === event.atMs && other.order > event.order)) {
-        low = middle + 1
-      } else high = middle
-    }
-    events.splice(low, 0, event)
-  }
+  let pauseFactor = 1
 
   /** Everything that follows from an event without waiting for another one has run when this resolves. */
   async function runEvent({ work, process }: Event): Promise<void> {
@@ -75,6 +80,10 @@ export function createScheduler(seed: number): Scheduler {
     random,
     nowMs: () => nowMs,
     running: () => running,
+    pauseFactor: () => pauseFactor,
+    stretchPauses(factor) {
+      pauseFactor = factor
+    },
     start(name, skewMs) {
       const incarnation = (incarnations.get(name) ?? 0) + 1
       incarnations.set(name, incarnation)
@@ -83,7 +92,7 @@ export function createScheduler(seed: number): Scheduler {
     },
     after(ms, work, process) {
       const event = { atMs: nowMs + Math.max(0, ms), order: order++, work, process }
-      insert(event)
+      insertInto(events, event)
       return () => {
         event.work = () => undefined
         event.process = undefined
@@ -101,7 +110,7 @@ export function createScheduler(seed: number): Scheduler {
         if (process?.isAlive === false) continue
         if (process !== undefined && process.pausedUntilMs > event.atMs) {
           event.atMs = process.pausedUntilMs
-          insert(event)
+          insertInto(events, event)
           continue
         }
         nowMs = event.atMs

@@ -45,8 +45,9 @@ export async function runPayments(server: Server, seed: number): Promise<Result>
   })
   const members = [...processes, ...ledgers]
   const hasEnded = await runToRest(simulation, members, async () => {
+    if (!clients.hasEnded() || !connectors.every((one) => one.isQuiet())) return false
     const [row] = await server.read<{ n: bigint }>(unfinishedText)
-    return row?.n === 0n && clients.hasEnded() && connectors.every((one) => one.isQuiet())
+    return row?.n === 0n
   })
   const { orders } = clients
   const left = { orders, connectors, unexpected: simulation.unexpected, hasEnded }

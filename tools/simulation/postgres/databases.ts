@@ -24,6 +24,12 @@ const settings = {
   autovacuum: 'off',
   shared_buffers: '64MB',
   checkpoint_timeout: '1h',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  // Nobody looks at them.
+  track_activities: 'off',
+  track_counts: 'off',
+  update_process_title: 'off',
 }
 
 /**

@@ -83,11 +83,13 @@ function serverOn({ url, owner, kept }: Prepared): Server {
   const idle = new Map<SchemaOwner, ServerSession[]>(services.map((service) => [service, []]))
   const all: Client[] = [owner]
   const running = createRunning(owner)
+  /** Of what the simulation reads: prepared, because it looks again and again. */
+  const names = new Map<string, string>()
 
   async function open(service: SchemaOwner): Promise<ServerSession> {
     const limits = { statementMs: 0, lockMs: 0, idleInTransactionMs: 0, acquireMs: 0 }
     // The simulation ends deadlocks and long waits by its own clock.
-    const options = `${startupOptions({ service }, limits)} -c deadlock_timeout=1h`
+    const options = `${startupOptions({ service }, limits)} -c deadlock_timeout=1h -c synchronous_commit=off`
     const config = { connectionString: url, options, pipeline: true, types: exactTypes }
     const client = new Client(config)
     await client.connect()
@@ -122,8 +124,11 @@ function serverOn({ url, owner, kept }: Prepared): Server {
     isWaiting: (session) => running.isWaiting(session),
     isDeadlocked: async (session) => (await running.cycleOf(session)).has(session.pid),
     cancel: (session, sqlState) => running.cancel(session, sqlState),
-    read: async <T>(text: string, values: unknown[] = []) =>
-      (await owner.query(text, values)).rows as T[],
+    async read<T>(text: string, values: unknown[] = []) {
+      const name = names.get(text) ?? `simulation_read_${names.size}`
+      names.set(text, name)
+      return (await owner.query({ name, text, values })).rows as T[]
+    },
     async reset() {
       const touched = await listTouchedTables(owner, services)
       const tables = touched.filter((table) => !kept.includes(table))
