@@ -32,7 +32,7 @@ describe('a claim', () => {
       .toSorted()
   /** Forms that end an item. */
   const decisions =
-    /action="\/(inbox\/(bills|refunds|onboardings\/[^"]+)|ledger\/settlements\/retry|dead-letters\/resend)"/
+    /action="\/(inbox\/(bills|refunds|suspense|onboardings\/[^"]+)|ledger\/settlements\/retry|dead-letters\/resend)"/
 
   it.each(localPeople.filter(({ role }) => !role.startsWith('merchant_')))(
     'a claim is offered to a person with the role $role for what they may end',
@@ -78,6 +78,7 @@ describe('a claim', () => {
         },
       ],
       ['/inbox/refunds', { refund_id: randomUUID() }],
+      ['/inbox/suspense', { payment_id: randomUUID(), item_id: randomUUID() }],
       ['/ledger/settlements/retry', { settlement_id: staff.postableId }],
       [`/inbox/onboardings/${staff.reviewId}/reject`, {}],
       [

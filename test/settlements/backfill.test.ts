@@ -4,7 +4,10 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
-import { RetrySettlementRequestSchema } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
+import {
+  PostPaymentSettlementsRequestSchema,
+  RetrySettlementRequestSchema,
+} from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { PaymentEventSchema } from '#gen/payweave/payments/v1/payment_event_pb.js'
 import {
@@ -173,6 +176,42 @@ describe('the backfill', () => {
       { target_id: settlementId, details: { state: 'refused' } },
       { target_id: settlementId, details: { state: 'posted' } },
     ])
+  })
+
+  it('what the ledger lacks of one payment is posted when a person asks, once, and nothing of others', async () => {
+    await payTimes(2)
+    const [settlementId = ''] = await settlementIds()
+    const young = await harness.list.listSettlements({ settlementId })
+    const paymentId = young.settlements[0]?.paymentId ?? ''
+    const post = (payments: RetryOptions['payments'], id = paymentId) =>
+      settlementPostingService({ ...harness.job, payments }, () => {}).postPaymentSettlements(
+        create(PostPaymentSettlementsRequestSchema, { paymentId: id }),
+        {} as never,
+      )
+    const own = await harness.list.listSettlements({ paymentId })
+    expect(own.settlements).toHaveLength(3)
+    const [bad, ...good] = own.settlements
+    if (bad === undefined) throw new Error('nothing was made')
+    const broken = [{ ...bad, transactionId: 'no \u0000 in a text' }, ...good]
+    expect(await post(listing(broken))).toMatchObject({
+      postedCount: 2,
+      refused: [{ settlementId: bad.settlementId, projectId: bad.projectId }],
+    })
+    expect(await listRefusals(harness.ledger, 10)).toHaveLength(1)
+    expect(await post(harness.list)).toEqual({ postedCount: 1, refused: [] })
+    expect(await listRefusals(harness.ledger, 10)).toEqual([])
+    expect(await post(harness.list)).toEqual({ postedCount: 0, refused: [] })
+    expect(await postedIds()).toEqual(own.settlements.map((one) => one.settlementId).toSorted())
+    const unknown = post(harness.list, randomUUID())
+    await expect(unknown).rejects.toMatchObject({ reason: 'PAYMENT_NOT_FOUND' })
+    const audit = {
+      name: 'audit_of_posting',
+      text: `select details from access_audit where action = 'post_payment_settlements'
+          and target_id = '${paymentId}' order by occurred_at`,
+    }
+    const line = (posted: string, refused: string) => ({ details: { posted, refused } })
+    const lines = [line('2', '1'), line('1', '0'), line('0', '0')]
+    expect(await harness.ledger.rows(audit, [])).toEqual(lines)
   })
 
   it('the backfill waits for payments to come up', async () => {

@@ -60,6 +60,14 @@ export const decisionCommands: Command[] = [
     run: retrySettlement,
   },
   {
+    name: 'ledger post',
+    operands: '<payment id>',
+    summary:
+      'Posts what the ledger lacks of a payment, such as the refund of money in suspense; exits with 1 when it refuses some.',
+    options: accounts,
+    run: postPayment,
+  },
+  {
     name: 'claim take',
     operands: '<item id>',
     summary: 'Shows others that you work on an item of the inbox.',
@@ -145,6 +153,21 @@ function retrySettlement(context: CommandContext): Promise<void> {
       context.json
         ? JSON.stringify({ settlement_id: settlementId, state: 'posted' })
         : `the ledger has the settlement ${settlementId}`,
+    )
+  })
+}
+
+function postPayment(context: CommandContext): Promise<void> {
+  const paymentId = oneOperand(context, 'payment id')
+  return within(context, 'accounts', async (connection) => {
+    const posting = connection.client(SettlementPostingService)
+    const { postedCount, refused } = await posting.postPaymentSettlements({ paymentId })
+    const reasons = refused.map(({ reason: why }) => printable(why))
+    if (reasons.length > 0) throw new Error(`refused: ${reasons.join('; ')}`)
+    context.print(
+      context.json
+        ? JSON.stringify({ payment_id: paymentId, posted_count: postedCount })
+        : `posted ${postedCount}: the ledger has all settlements of the payment ${paymentId}`,
     )
   })
 }

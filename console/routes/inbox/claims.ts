@@ -95,7 +95,7 @@ const whoEnds: Record<Kind, string> = {
   onboarding: 'operators decide',
   bill: 'finance decides',
   refund: 'finance settles',
-  suspense: 'finance looks into it',
+  suspense: 'finance posts its refund',
   settlement: 'finance looks into it',
   dead_letter: 'support resends',
 }

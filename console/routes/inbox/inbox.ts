@@ -72,6 +72,19 @@ export function registerInbox(app: FastifyInstance, { worker, clients }: Options
       return reply.redirect('/inbox?said=settled', 303)
     }),
   )
+  app.post(
+    '/inbox/suspense',
+    worker.page(async (work) => {
+      const { reply, form } = work
+      const paymentId = formId(form, 'payment_id')
+      const itemId = formId(form, 'item_id')
+      const { postedCount, refused } = await decideClaimed(work, clients, 'suspense', itemId, () =>
+        clients.settlements.postPaymentSettlements({ paymentId }),
+      )
+      const next = refused.length > 0 ? 'unposted' : postedCount > 0 ? 'posted' : 'complete'
+      return reply.redirect(`/inbox?said=${next}`, 303)
+    }),
+  )
 }
 
 const said: Record<string, string> = {
@@ -83,6 +96,10 @@ const said: Record<string, string> = {
   accepted_instead: 'The profile was accepted before; that decision stands.',
   rejected_instead:
     'The profile is rejected: an account has its number, or another decision came before.',
+  posted: 'The ledger has the refund now: what has left suspense is off the list.',
+  unposted: 'The ledger refuses a settlement of this payment. It is on the list with its reason.',
+  complete:
+    'The ledger has all settlements of this payment. Compare the provider’s statement with its page.',
   settled: 'The refund is off the list. The ledger keeps its amount under refunds_unpaid.',
 }
 
@@ -126,7 +143,7 @@ async function show(work: Work, clients: Clients) {
       ...missingSection(missing),
       ...(waiting ?? []),
       {
-        note: 'The oldest first. Ask the biller or the provider by another way before you request a decision on a bill, which a second person approves, pay the payer of a failed refund yourself, correct what a settlement was refused for before you retry it, and open the profile of a new customer. Money in suspense came without a claim on it and is refunded by itself: what stays for days needs the provider’s statement. Of refused settlements these are the newest 100, of suspense the oldest 200.',
+        note: 'The oldest first. Ask the biller or the provider by another way before you request a decision on a bill, which a second person approves, pay the payer of a failed refund yourself, correct what a settlement was refused for before you retry it, and open the profile of a new customer. Money in suspense came without a claim on it and is refunded by itself, once: what stays lacks a settlement in the ledger, which its button posts. Of refused settlements these are the newest 100, of suspense the oldest 200.',
         filters: {
           fields: [
             {
@@ -154,6 +171,7 @@ async function show(work: Work, clients: Clients) {
           'bill reviews',
           'refund list',
           'balance suspense',
+          'ledger post',
           'ledger refused',
           'deliveries dead-letters',
           'claim take',

@@ -203,8 +203,17 @@ function ofSuspense(one: SuspenseItem): InboxItem {
         : code(paymentId, `/projects/${projectId}/payments/${paymentId}`),
     about: `came for ${reference}, by transfer ${transferId}`,
     amount: money(one.amount?.minorUnits ?? 0n, one.amount?.currency ?? ''),
-    // Its refund takes it away, or a person at the provider: nothing is decided here.
-    decisions: [],
+    // The contract leaves one decision: it goes back. A transfer without a payment was posted by a bearer, who reverses it.
+    decisions:
+      paymentId === ''
+        ? []
+        : [
+            {
+              action: '/inbox/suspense',
+              button: 'Post its refund',
+              hidden: { payment_id: paymentId, item_id: transferId },
+            },
+          ],
   }
 }
 

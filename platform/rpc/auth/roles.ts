@@ -124,6 +124,10 @@ export const permissions = {
   'payweave.accounts.v1.SettlementPostingService/GetBackfill': moneyStaff,
   'payweave.accounts.v1.SettlementPostingService/RestartBackfill': ['finance', 'administrator'],
   'payweave.accounts.v1.SettlementPostingService/RetrySettlement': ['finance', 'administrator'],
+  'payweave.accounts.v1.SettlementPostingService/PostPaymentSettlements': [
+    'finance',
+    'administrator',
+  ],
   'payweave.institution.v1.InstitutionService/ListProjectTransactions': all,
   'payweave.institution.v1.InstitutionService/GetTransaction': all,
   'payweave.institution.v1.InstitutionService/ListWaitingTransactions': staff,
@@ -145,15 +149,12 @@ export const permissions = {
 /** An RPC that people may call. */
 export type PersonsRpc = keyof typeof permissions
 
-/**
- * By kind of what waits for the staff: the RPC that ends it or, for money that leaves suspense by itself, that shows where
- * it came from. Who may call it may claim the item.
- */
+/** By kind of what waits for the staff: the RPC that ends it. Who may call it may claim the item. */
 export const itemEndings = {
   onboarding: 'payweave.accounts.v1.OnboardingService/DecideOnboarding',
   bill: 'payweave.billing.v1.CatalogueService/ResolveReview',
   refund: 'payweave.payments.v1.PaymentOperationsService/SettleRefund',
-  suspense: 'payweave.accounts.v1.LedgerService/GetTransfer',
+  suspense: 'payweave.accounts.v1.SettlementPostingService/PostPaymentSettlements',
   settlement: 'payweave.accounts.v1.SettlementPostingService/RetrySettlement',
   dead_letter: 'payweave.delivery.v1.DeliveryService/ReplayDelivery',
 } as const satisfies Record<string, PersonsRpc>

@@ -14,12 +14,14 @@ import {
   listProjectSettlements,
   listSettlements,
   listSettlementsOf,
+  listSettlementsOfPayment,
   type SettlementRecord,
   type SettlementWindow,
 } from '../store/settlement-store.ts'
 import { settlementMessage } from './settlement-messages.ts'
 
 const usualPageSize = 500
+const maxOfPayment = 1_000
 /** The place before every settlement. */
 const firstToken = '00000000-0000-0000-0000-000000000000'
 
@@ -35,10 +37,13 @@ export function settlementService(
 ): ServiceImpl<typeof SettlementService> {
   return {
     async listSettlements(request) {
-      const { pageSize, pageToken, settlementId } = request
+      const { pageSize, pageToken, settlementId, paymentId } = request
       const afterId = pageToken === '' ? firstToken : pageToken
-      if (settlementId !== '') {
-        const found = await findSettlement(db, settlementId)
+      if (settlementId !== '' || paymentId !== '') {
+        const found =
+          settlementId === ''
+            ? await listSettlementsOfPayment(db, paymentId, maxOfPayment)
+            : await findSettlement(db, settlementId)
         return { settlements: found.map(messageOf), nextPageToken: afterId, caughtUp: true }
       }
       const limit = pageSizeOf(pageSize, usualPageSize)

@@ -90,6 +90,20 @@ export async function findSettlement(db: Queryable, id: string): Promise<Settlem
   return (await db.rows<Row>(findStatement, [id])).map(recordOf)
 }
 
+const ofPaymentStatement = sql(
+  'settlement_list_of_payment',
+  `select ${columns} from ${joined} where s.payment_id = $1 order by s.settlement_id limit $2`,
+)
+
+/** The first settlements of one payment request; none for an unknown one. Locks nothing. */
+export async function listSettlementsOfPayment(
+  db: Queryable,
+  paymentId: string,
+  limit: number,
+): Promise<SettlementRecord[]> {
+  return (await db.rows<Row>(ofPaymentStatement, [paymentId, limit])).map(recordOf)
+}
+
 /** Which settlements: written in a time that begins with `from` and ends before `to`, of one connector or all. */
 export type SettlementWindow = {
   from: Date

@@ -193,6 +193,14 @@ export function actionsOf(peers: Peers): Action[] {
       fields: { refund_id: requestId, note: 'by bank transfer' },
       isForAll: true,
     },
+    {
+      page: '/inbox',
+      needs: 'payweave.billing.v1.CatalogueService/ListReviews',
+      post: 'suspense',
+      rpc: 'payweave.accounts.v1.SettlementPostingService/PostPaymentSettlements',
+      fields: { payment_id: requestId, item_id: requestId },
+      isForAll: true,
+    },
     ...['accept', 'reject'].map((post) => ({
       page: `/inbox/onboardings/${staff.reviewId}`,
       needs: 'payweave.accounts.v1.OnboardingService/GetOnboarding',

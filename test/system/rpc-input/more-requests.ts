@@ -151,6 +151,7 @@ function payments({ projectId, merchantId }: Facts): Requests {
           connector: 'simulator',
         },
         { settlementId: randomUUID() },
+        { paymentId: randomUUID() },
       ],
       listProjectSettlements: [
         {

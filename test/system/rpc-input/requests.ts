@@ -296,6 +296,7 @@ function accountReports({ projectId }: Facts) {
       restartBackfill: [{}],
       getBackfill: [{}],
       retrySettlement: [{ settlementId: randomUUID() }],
+      postPaymentSettlements: [{ paymentId: randomUUID() }],
     }),
     ...requestsFor(BackendTaskService, {
       listBackendTasks: [{ minAttempts: 5 }],

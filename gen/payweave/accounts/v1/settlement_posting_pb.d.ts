@@ -225,6 +225,53 @@ export declare type RetrySettlementResponse = Message<"payweave.accounts.v1.Retr
 export declare const RetrySettlementResponseSchema: GenMessage<RetrySettlementResponse>;
 
 /**
+ * Posts the settlements of one payment request that the ledger does not have.
+ *
+ * @generated from message payweave.accounts.v1.PostPaymentSettlementsRequest
+ */
+export declare type PostPaymentSettlementsRequest = Message<"payweave.accounts.v1.PostPaymentSettlementsRequest"> & {
+  /**
+   * Id of the payment request.
+   *
+   * @generated from field: string payment_id = 1;
+   */
+  paymentId: string;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.PostPaymentSettlementsRequest.
+ * Use `create(PostPaymentSettlementsRequestSchema)` to create a new message.
+ */
+export declare const PostPaymentSettlementsRequestSchema: GenMessage<PostPaymentSettlementsRequest>;
+
+/**
+ * Response to PostPaymentSettlementsRequest.
+ *
+ * @generated from message payweave.accounts.v1.PostPaymentSettlementsResponse
+ */
+export declare type PostPaymentSettlementsResponse = Message<"payweave.accounts.v1.PostPaymentSettlementsResponse"> & {
+  /**
+   * How many the ledger did not have and has now.
+   *
+   * @generated from field: uint32 posted_count = 1;
+   */
+  postedCount: number;
+
+  /**
+   * Those that it has refused. They are on the list of GetBackfill.
+   *
+   * @generated from field: repeated payweave.accounts.v1.RefusedSettlement refused = 2;
+   */
+  refused: RefusedSettlement[];
+};
+
+/**
+ * Describes the message payweave.accounts.v1.PostPaymentSettlementsResponse.
+ * Use `create(PostPaymentSettlementsResponseSchema)` to create a new message.
+ */
+export declare const PostPaymentSettlementsResponseSchema: GenMessage<PostPaymentSettlementsResponse>;
+
+/**
  * For operators. Settlements reach the ledger by events; the backfill posts those whose event was lost.
  *
  * @generated from service payweave.accounts.v1.SettlementPostingService
@@ -251,6 +298,18 @@ export declare const SettlementPostingService: GenService<{
     methodKind: "unary";
     input: typeof RetrySettlementRequestSchema;
     output: typeof RetrySettlementResponseSchema;
+  },
+  /**
+   * Posts what the ledger lacks of one payment request now, such as the refund of money that is in suspense. It posts nothing twice and
+   * moves no money outside of the ledger. The audit of access names who asked for it. NOT_FOUND (PAYMENT_NOT_FOUND) for a payment
+   * request without a settlement; UNAVAILABLE while payments is down.
+   *
+   * @generated from rpc payweave.accounts.v1.SettlementPostingService.PostPaymentSettlements
+   */
+  postPaymentSettlements: {
+    methodKind: "unary";
+    input: typeof PostPaymentSettlementsRequestSchema;
+    output: typeof PostPaymentSettlementsResponseSchema;
   },
   /**
    * Reads the progress of the backfill.

@@ -173,6 +173,14 @@ export declare type ListSettlementsRequest = Message<"payweave.payments.v1.ListS
    * @generated from field: string settlement_id = 6;
    */
   settlementId: string;
+
+  /**
+   * Id of the only payment request to return the settlements of, however young, at most 1,000; the other fields are ignored then, but for
+   * `settlement_id`. Empty: any.
+   *
+   * @generated from field: string payment_id = 7;
+   */
+  paymentId: string;
 };
 
 /**

@@ -176,7 +176,7 @@ describe('a role', () => {
     [ItemKind.ONBOARDING, ['operator', 'administrator']],
     [ItemKind.BILL, ['finance', 'administrator']],
     [ItemKind.REFUND, ['finance', 'administrator']],
-    [ItemKind.SUSPENSE, ['finance', 'operator', 'administrator']],
+    [ItemKind.SUSPENSE, ['finance', 'administrator']],
     [ItemKind.SETTLEMENT, ['finance', 'administrator']],
     [ItemKind.DEAD_LETTER, ['support', 'operator', 'administrator']],
   ]

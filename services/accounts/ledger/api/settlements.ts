@@ -2,7 +2,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
-import { type RetryOptions, retrySettlement } from '../operations/settlement-retry.ts'
+import { postPayment, type RetryOptions, retrySettlement } from '../operations/settlement-retry.ts'
 import {
   type BackfillState,
   countRefusals,
@@ -16,7 +16,7 @@ const maxRefused = 100
 
 /**
  * The handlers of SettlementPostingService; `notify` starts a round of the job. `retrySettlement` refuses a settlement that is not
- * refused with TRANSFER_NOT_FOUND. They reject as a Queryable does, and return at most 100 refused settlements.
+ * refused with TRANSFER_NOT_FOUND, `postPaymentSettlements` a payment without a settlement with PAYMENT_NOT_FOUND. They reject as a Queryable does, and return at most 100 refused settlements.
  */
 export function settlementPostingService(
   options: RetryOptions,
@@ -32,6 +32,10 @@ export function settlementPostingService(
     async retrySettlement({ settlementId }) {
       const refused = await retrySettlement(options, settlementId.toLowerCase())
       return refused === undefined ? {} : { refused: refusedMessage(refused) }
+    },
+    async postPaymentSettlements({ paymentId }) {
+      const { postedCount, refused } = await postPayment(options, paymentId.toLowerCase())
+      return { postedCount, refused: refused.map(refusedMessage) }
     },
     async getBackfill() {
       const state = await readBackfill(db)

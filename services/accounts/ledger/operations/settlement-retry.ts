@@ -1,4 +1,4 @@
-// Posts settlements as far as the ledger takes them, and a refused one once more.
+// Posts settlements as far as the ledger takes them, and once more a refused one, or what it lacks of one payment.
 import type { Client } from '@connectrpc/connect'
 import type { Counter } from 'prom-client'
 import { Failure } from '#core/errors/errors.ts'
@@ -66,6 +66,38 @@ export async function retrySettlement(
   })
   posted.inc({ by: 'retry' }, postedCount)
   return refusals.length === 0 ? undefined : await findRefusal(db, settlementId)
+}
+
+/**
+ * Posts what the ledger lacks of one payment, with a line of the audit; returns how many those were and which it refused. PAYMENT_NOT_FOUND
+ * when payments has no settlement of it.
+ */
+export async function postPayment(
+  { db, payments, posted }: RetryOptions,
+  paymentId: string,
+): Promise<{ postedCount: number; refused: (Refusal & { refuseTime: Date })[] }> {
+  const { settlements } = await payments.listSettlements({ paymentId })
+  const [first] = settlements
+  if (first === undefined) {
+    throw new Failure('PAYMENT_NOT_FOUND', 'no such payment request has a settlement')
+  }
+  const { postedCount, refusals } = await postOrRefuse(db, settlements)
+  const refusedIds = new Set(refusals.map(({ settlementId }) => settlementId))
+  const known = settlements.map(({ settlementId }) => settlementId)
+  const { caller, requestId } = actor()
+  await db.transaction(async (tx) => {
+    await keepRefusals(
+      tx,
+      refusals,
+      known.filter((id) => !refusedIds.has(id)),
+    )
+    const details = { posted: String(postedCount), refused: String(refusals.length) }
+    const what = { action: 'post_payment_settlements', targetId: paymentId, details }
+    await insertAudit(tx, { caller, requestId, projectId: first.projectId, ...what })
+  })
+  posted.inc({ by: 'retry' }, postedCount)
+  const refused = await Promise.all([...refusedIds].map((id) => findRefusal(db, id)))
+  return { postedCount, refused: refused.filter((one) => one !== undefined) }
 }
 
 function notRefused(): Failure {
