@@ -9,6 +9,8 @@ import {
   type InstitutionKey,
   InstitutionSchema,
   RotateInstitutionKeyResponseSchema,
+  type SigningKey,
+  SigningKeySchema,
 } from '#gen/payweave/accounts/v1/access_pb.js'
 import {
   type AccessWork,
@@ -69,6 +71,13 @@ export const institutionCommands: Command[] = [
     summary: 'Shows an institution and the ids of its live keys.',
     options: namingOptions,
     run: (context) => withAccess(context, show),
+  },
+  {
+    name: 'institution secrets',
+    operands: '',
+    summary: 'Lists the signing secrets of the institutions that a project uses, by id.',
+    options: grantOptions,
+    run: (context) => withAccess(context, listSecrets),
   },
   {
     name: 'grant add',
@@ -152,6 +161,18 @@ const show: AccessWork = async (context, access) => {
   for (const { keyId, issueTime } of found.liveKeys) {
     context.print(`live key        ${keyId}  issued ${time(issueTime)}`)
   }
+}
+
+const secretShape: ListShape<SigningKey> = {
+  headings: ['INSTITUTION', 'KEY', 'SINCE'],
+  cells: (key) => [printable(key.institutionName), key.keyId, time(key.issueTime)],
+  json: (key) => jsonLine(SigningKeySchema, key),
+  none: 'no secrets',
+}
+
+const listSecrets: AccessWork = async (context, access) => {
+  const { keys } = await access.listSigningKeys({ projectId: await projectNamed(context, access) })
+  await printList(context, secretShape, [keys])
 }
 
 function changeGrants(change: 'grantEndpoints' | 'revokeGrants'): AccessWork {

@@ -108,11 +108,19 @@ function callersSection(work: ProjectWork, accountAccess: boolean, allowed: stri
   return {
     heading: 'Calls',
     facts: [
+      [
+        'Keys and signing secrets',
+        { text: 'Developers', href: `/projects/${work.project.projectId}/developers` },
+      ],
       ['Account API', { state: accountAccess ? 'active' : 'inactive' }],
       ['Addresses', text(allowed.length === 0 ? 'any' : allowed.join(', '))],
     ],
     forms: work.may('payweave.accounts.v1.AccessService/UpdateProjectAccess') ? [form] : [],
-    rpc: 'payweave.accounts.v1.AccessService/UpdateProjectAccess',
+    rpc: [
+      'payweave.accounts.v1.AccessService/GetProject',
+      'payweave.accounts.v1.AccessService/UpdateProjectAccess',
+    ],
+    commands: ['project show', 'project update'],
   }
 }
 
@@ -135,7 +143,13 @@ function grantsSection(work: ProjectWork, institutions: Institution[], grants: G
         ]
       }),
     },
-    rpc: 'payweave.accounts.v1.AccessService/GrantEndpoints',
+    rpc: [
+      'payweave.accounts.v1.AccessService/ListInstitutions',
+      'payweave.accounts.v1.AccessService/ListGrants',
+      'payweave.accounts.v1.AccessService/GrantEndpoints',
+      'payweave.accounts.v1.AccessService/RevokeGrants',
+    ],
+    commands: ['institution list', 'grant list', 'grant add', 'grant remove'],
   }
 }
 

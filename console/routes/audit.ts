@@ -49,6 +49,7 @@ export function registerAudit(app: FastifyInstance, options: Options): void {
             },
             ...nextPageUrl(request.url, listed.nextPageToken),
             rpc: 'payweave.accounts.v1.AccessService/ListAudit',
+            commands: ['audit list'],
           },
         ],
       })
@@ -118,6 +119,7 @@ function registerCatalogueAudit(
             },
             ...nextPageUrl(request.url, listed.nextPageToken),
             rpc: 'payweave.billing.v1.CatalogueService/ListCatalogueChanges',
+            commands: ['audit catalogue'],
           },
         ],
       })

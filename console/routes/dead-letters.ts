@@ -129,6 +129,7 @@ async function show(work: Work, clients: Clients) {
         },
         ...nextPageUrl(request.url, listed.nextPageToken),
         rpc: 'payweave.delivery.v1.DeadLetterService/ListDeadLetters',
+        commands: ['deliveries dead-letters', 'deliveries replay', 'claim take'],
       },
     ],
   })

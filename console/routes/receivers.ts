@@ -105,6 +105,7 @@ async function sendList(
         },
         ...nextPageUrl(request.url, listed.nextPageToken),
         rpc: 'payweave.delivery.v1.EndpointService/ListEndpoints',
+        commands: ['deliveries lanes', 'deliveries replay'],
       },
     ],
   })
@@ -146,6 +147,7 @@ async function sendAll(work: Work, clients: Clients) {
         },
         ...nextPageUrl(request.url, listed.nextPageToken),
         rpc: 'payweave.delivery.v1.EndpointService/ListAllEndpoints',
+        commands: ['deliveries receivers', 'deliveries replay'],
       },
     ],
   })

@@ -122,6 +122,15 @@ export function newPeers(texts: Texts = evilTexts) {
       }
       return { grants: of(projectId) ? many(grant, 200) : [] }
     },
+    listSigningKeys({ projectId }) {
+      const named = { institutionId, institutionName: texts.name, issueTime: time }
+      const key = { ...named, keyId: '0a1b2c3d', isNewest: true }
+      return { keys: of(projectId) ? many(key, 200) : [] }
+    },
+    rotateInstitutionKey() {
+      seen('RotateInstitutionKey')
+      return { key: { keyId: '4e5f6a7b', sharedKey: texts.id, signingSecret: 'shown-once' } }
+    },
     listInstitutions({ pageSize }) {
       seen('ListInstitutions')
       return { institutions: many({ institutionId, name: texts.name }, pageSize) }

@@ -60,6 +60,7 @@ async function sendList(work: Work, clients: Clients) {
         },
         ...nextPageUrl(request.url, listed.nextPageToken),
         rpc: 'payweave.delivery.v1.ApiLogService/ListAllRequests',
+        commands: ['api-log list', 'api-log show'],
       },
     ],
   })

@@ -28,10 +28,7 @@ export function registerCatalogue(
         said:
           query.get('said') === 'stored' ? 'Stored. Bills are held against it at once.' : undefined,
         sections: mayPut
-          ? [
-              { ...own, forms: [billerForm] },
-              { ...theirs, forms: [productForm] },
-            ]
+          ? [withForm(own, billerForm, 'PutBiller'), withForm(theirs, productForm, 'PutProduct')]
           : [own, theirs],
       })
     }),
@@ -81,6 +78,8 @@ export function registerCatalogue(
   )
 }
 
+const listRpc = 'payweave.billing.v1.CatalogueService/ListCatalogue'
+
 const active = { label: 'Active', name: 'active', type: 'checkbox', value: 'on' } as const
 const biller = { label: 'Biller', name: 'biller', maxlength: 64, isRequired: true } as const
 const name = {
@@ -109,6 +108,16 @@ const productForm: Form = {
   ],
 }
 
+/** A section with the form that changes it, and what the form calls. */
+function withForm(section: Section, form: Form, method: 'PutBiller' | 'PutProduct'): Section {
+  return {
+    ...section,
+    forms: [form],
+    rpc: [listRpc, `payweave.billing.v1.CatalogueService/${method}`],
+    commands: ['biller list', method === 'PutBiller' ? 'biller put' : 'product put'],
+  }
+}
+
 function billersSection(billers: Biller[]): Section {
   return {
     heading: 'Billers',
@@ -118,7 +127,8 @@ function billersSection(billers: Biller[]): Section {
       empty: 'No biller yet.',
       rows: billers.map((one) => [code(one.billerCode), text(one.name), stateOf(one)]),
     },
-    rpc: 'payweave.billing.v1.CatalogueService/ListCatalogue',
+    rpc: listRpc,
+    commands: ['biller list'],
   }
 }
 

@@ -122,6 +122,7 @@ async function show(work: Work, clients: Clients) {
         },
         ...nextPageUrl(request.url, page.nextPageToken, service),
         rpc: 'payweave.events.v1.EventDeadLetterService/ListEventDeadLetters',
+        commands: ['events dead list', 'events dead retry', 'events dead discard'],
       }
     }),
   )
@@ -185,6 +186,7 @@ async function showDecisions(work: Work, clients: Clients) {
         },
         ...nextPageUrl(request.url, page.nextPageToken, service),
         rpc: 'payweave.events.v1.EventDeadLetterService/ListEventDeadLetterDecisions',
+        commands: ['events dead decisions'],
       }
     }),
   )
@@ -258,6 +260,7 @@ export async function rejectedEvents(clients: Clients): Promise<Section[]> {
         ]),
       },
       rpc: 'payweave.events.v1.EventDeadLetterService/ListEventDeadLetters',
+      commands: ['events dead list'],
     },
   ]
 }

@@ -117,7 +117,12 @@ function routesSection(
         mayDelete ? { forms: [removeForm(route)] } : text('operators remove'),
       ]),
     },
-    rpc: 'payweave.payments.v1.RoutingService/ListRoutes',
+    rpc: [
+      'payweave.payments.v1.RoutingService/ListRoutes',
+      'payweave.payments.v1.RoutingService/PutRoute',
+      'payweave.payments.v1.RoutingService/DeleteRoute',
+    ],
+    commands: ['routes list', 'routes set', 'routes remove'],
   }
 }
 
@@ -140,6 +145,7 @@ function changesSection(changes: RouteChange[], nameOf: NameOf): Section {
       ]),
     },
     rpc: 'payweave.payments.v1.RoutingService/ListRouteChanges',
+    commands: ['routes changes'],
   }
 }
 

@@ -10,6 +10,7 @@ import { nextPageUrl, rowsAt, sendCsv } from '../list.ts'
 import { merchantsOf } from '../merchants.ts'
 import { keySections, registerKeys } from './keys.ts'
 import { peopleSection } from './sandbox-people.ts'
+import { registerSigning, signingSection } from './signing.ts'
 
 type Options = { worker: Worker; clients: Clients; hasTriggers: boolean }
 
@@ -24,6 +25,7 @@ export function registerDevelopers(app: FastifyInstance, options: Options): void
     worker.projectPage((work) => show(work, clients, hasTriggers)),
   )
   registerKeys(app, path, { worker, clients })
+  registerSigning(app, path, { worker, clients })
   app.get(
     `${path}/grants.csv`,
     worker.projectPage((work) => {
@@ -52,7 +54,7 @@ async function show(work: ProjectWork, clients: Clients, hasTriggers: boolean) {
     sections: [
       ...(await keySections(work, clients, merchants)),
       addressSection(read.project?.allowedIps ?? []),
-      signingSection,
+      await signingSection(work, clients),
       grantSection(work, grants),
       ...(mayTrigger ? [triggersSection(projectId), peopleSection] : []),
     ],
@@ -60,11 +62,6 @@ async function show(work: ProjectWork, clients: Clients, hasTriggers: boolean) {
 }
 
 const said: Record<string, string> = { revoked: 'The key is revoked. Calls with it are refused.' }
-
-const signingSection: Section = {
-  heading: 'Signing secrets',
-  note: 'Pushes of payments carry no signature: read the payment before you act on one. Callbacks of onboardings and registrations are signed with the secret of their institution, which you have from its operator. payweave institution rotate makes a second secret; both sign until the next rotation.',
-}
 
 function triggersSection(projectId: string): Section {
   const href = `/projects/${projectId}/developers/triggers`

@@ -243,6 +243,7 @@ export async function waitingSection({
       heading: 'For a second person',
       facts: [countFact('Refunds', refunds), countFact('Bills', bills)],
       rpc: 'payweave.approvals.v1.ApprovalService/ListApprovals',
+      commands: ['approval list', 'approval approve', 'approval reject'],
     },
   ]
 }
@@ -269,6 +270,7 @@ export async function approvalsSection(
       rows: approvals.map((one) => approvalRow(work, one, nameOf)),
     },
     rpc: 'payweave.approvals.v1.ApprovalService/ListApprovals',
+    commands: ['approval list', 'approval approve', 'approval reject'],
   }
 }
 

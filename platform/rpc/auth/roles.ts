@@ -96,6 +96,8 @@ export const permissions = {
   'payweave.accounts.v1.AccessService/RevokeApiKey': ['merchant_developer', ...accessStaff],
   'payweave.accounts.v1.AccessService/UpdateProjectAccess': accessStaff,
   'payweave.accounts.v1.AccessService/ListGrants': ['merchant_developer', ...accessStaff],
+  'payweave.accounts.v1.AccessService/ListSigningKeys': ['merchant_developer', ...accessStaff],
+  'payweave.accounts.v1.AccessService/RotateInstitutionKey': ['administrator'],
   'payweave.accounts.v1.AccessService/GrantEndpoints': ['administrator'],
   'payweave.accounts.v1.AccessService/RevokeGrants': ['administrator'],
   'payweave.accounts.v1.AccessService/ListInstitutions': accessStaff,

@@ -25,6 +25,7 @@ const files: Record<string, { page: string; lines: number }> = {
   'approvals.csv': { page: 'approvals', lines: 2 },
   'developers/keys.csv': { page: 'developers', lines: 3 },
   'developers/grants.csv': { page: 'developers', lines: 1 },
+  'developers/signing-secrets.csv': { page: 'developers', lines: 1 },
   'payments.csv': { page: 'payments', lines: 2 },
   'bills.csv': { page: 'bills', lines: 2 },
   'transfers.csv': { page: 'transfers', lines: 2 },

@@ -147,6 +147,15 @@ export function actionsOf(peers: Peers): Action[] {
       needs: 'payweave.accounts.v1.AccessService/ListApiKeys',
       fields: { key_id: keyId, confirmed: 'on' },
     })),
+    {
+      page: `${base}/developers`,
+      needs: 'payweave.accounts.v1.AccessService/ListApiKeys',
+      post: 'signing-secrets/rotate',
+      rpc: 'payweave.accounts.v1.AccessService/RotateInstitutionKey',
+      fields: { institution_id: institutionId, request_id: requestId, confirmed: 'on' },
+      answers: 200,
+      isForAll: true,
+    },
     ...[
       { post: 'update', rpc: 'payweave.accounts.v1.AccessService/UpdateProjectAccess' },
       { post: 'grants', rpc: 'payweave.accounts.v1.AccessService/GrantEndpoints' },

@@ -1,5 +1,6 @@
 // Tests every route that the server registers: its pages by role, its forms against other sites, its files against formulas.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { portableCommands } from '../../../clients/cli/portable-commands.ts'
 import { localPeople } from '../../../console/sign-in/local-provider.ts'
 import { pages, pagesOf } from '../every-page.ts'
 import { type Harness, startHarness } from '../harness.ts'
@@ -77,6 +78,21 @@ it('every page and file of the staff is refused to merchants, by its service or 
       expect([route, refused.includes(status)]).toEqual([route, true])
       expect(text).not.toContain('<table')
     }
+  }
+})
+
+it('every page of the staff and of access names commands of payweave, which exist', async () => {
+  const base = `/projects/${harness.peers.projects.demo.projectId}`
+  const names = portableCommands.map(({ name }) => name)
+  const places =
+    'inbox approvals stuck receivers dead-letters dead-letters/events dead-letters/events/decisions api-log ledger catalogue routing audit audit/catalogue'
+  const ofStaff = places.split(' ').map((place) => `/${place}`)
+  for (const path of [...ofStaff, `${base}/access`, `${base}/receivers`, `${base}/developers`]) {
+    const { text } = await browser.get(path)
+    const named = [...text.matchAll(/<code>payweave ([^<]+)<\/code>/g)].map(([, one = '']) => one)
+    expect([path, named.length > 0]).toEqual([path, true])
+    const unknown = named.filter((one) => !names.some((name) => `${one} `.startsWith(`${name} `)))
+    expect([path, unknown]).toEqual([path, []])
   }
 })
 

@@ -38,6 +38,7 @@ export function access({ projectId, merchantId, institutionId, subscriptionKey, 
     listInstitutions: [{ environment: Environment.SANDBOX, name: 'Demo Wallet', ...page }],
     getInstitution: [{ institutionId }],
     listGrants: [{ projectId, institutionId }],
+    listSigningKeys: [{ projectId }],
     listAudit: [
       {
         projectId,

@@ -1769,6 +1769,94 @@ export declare type ListGrantsResponse = Message<"payweave.accounts.v1.ListGrant
 export declare const ListGrantsResponseSchema: GenMessage<ListGrantsResponse>;
 
 /**
+ * Lists the live signing secrets of the institutions of a project, by id.
+ *
+ * @generated from message payweave.accounts.v1.ListSigningKeysRequest
+ */
+export declare type ListSigningKeysRequest = Message<"payweave.accounts.v1.ListSigningKeysRequest"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.ListSigningKeysRequest.
+ * Use `create(ListSigningKeysRequestSchema)` to create a new message.
+ */
+export declare const ListSigningKeysRequestSchema: GenMessage<ListSigningKeysRequest>;
+
+/**
+ * A live key of an institution, whose signing secret signs its callbacks; without key and secret.
+ *
+ * @generated from message payweave.accounts.v1.SigningKey
+ */
+export declare type SigningKey = Message<"payweave.accounts.v1.SigningKey"> & {
+  /**
+   * UUID of the institution.
+   *
+   * @generated from field: string institution_id = 1;
+   */
+  institutionId: string;
+
+  /**
+   * Name of the institution.
+   *
+   * @generated from field: string institution_name = 2;
+   */
+  institutionName: string;
+
+  /**
+   * Eight hexadecimal digits that name the key inside sealed values.
+   *
+   * @generated from field: string key_id = 3;
+   */
+  keyId: string;
+
+  /**
+   * When it was issued.
+   *
+   * @generated from field: google.protobuf.Timestamp issue_time = 4;
+   */
+  issueTime?: Timestamp | undefined;
+
+  /**
+   * Whether it is the newest live key of its institution; two are live during a rotation.
+   *
+   * @generated from field: bool is_newest = 5;
+   */
+  isNewest: boolean;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.SigningKey.
+ * Use `create(SigningKeySchema)` to create a new message.
+ */
+export declare const SigningKeySchema: GenMessage<SigningKey>;
+
+/**
+ * Response to ListSigningKeysRequest.
+ *
+ * @generated from message payweave.accounts.v1.ListSigningKeysResponse
+ */
+export declare type ListSigningKeysResponse = Message<"payweave.accounts.v1.ListSigningKeysResponse"> & {
+  /**
+   * The live keys of every institution of which the project holds a grant, by institution name, the newest first.
+   *
+   * @generated from field: repeated payweave.accounts.v1.SigningKey keys = 1;
+   */
+  keys: SigningKey[];
+};
+
+/**
+ * Describes the message payweave.accounts.v1.ListSigningKeysResponse.
+ * Use `create(ListSigningKeysResponseSchema)` to create a new message.
+ */
+export declare const ListSigningKeysResponseSchema: GenMessage<ListSigningKeysResponse>;
+
+/**
  * One entry of the audit: who changed what.
  *
  * @generated from message payweave.accounts.v1.AuditEntry
@@ -2172,6 +2260,16 @@ export declare const AccessService: GenService<{
     methodKind: "unary";
     input: typeof ListGrantsRequestSchema;
     output: typeof ListGrantsResponseSchema;
+  },
+  /**
+   * Lists the signing secrets that a project's onboarding callbacks are signed with, by id. NOT_FOUND for an unknown project.
+   *
+   * @generated from rpc payweave.accounts.v1.AccessService.ListSigningKeys
+   */
+  listSigningKeys: {
+    methodKind: "unary";
+    input: typeof ListSigningKeysRequestSchema;
+    output: typeof ListSigningKeysResponseSchema;
   },
   /**
    * Lists the audit. INVALID_ARGUMENT for an invalid page size or token.

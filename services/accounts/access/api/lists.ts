@@ -23,6 +23,7 @@ import {
   listMerchants,
   listProjectGrants,
   listProjects,
+  listSigningKeys,
   listSubscriptionKeys,
 } from '../store/list-store.ts'
 import { knownEnvironment, wireEnvironment, wireProject } from './wire.ts'
@@ -104,6 +105,16 @@ function institutionLists(db: Queryable) {
         grants: grants.map(({ grantedAt, ...grant }) => ({
           ...grant,
           grantTime: timestampFromDate(grantedAt),
+        })),
+      }
+    },
+    async listSigningKeys({ projectId: requested }, context) {
+      const { projectId } = await existing(db, projectOf(context, requested))
+      const keys = await listSigningKeys(db, projectId)
+      return {
+        keys: keys.map(({ issuedAt, ...key }) => ({
+          ...key,
+          issueTime: timestampFromDate(issuedAt),
         })),
       }
     },

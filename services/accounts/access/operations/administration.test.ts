@@ -375,7 +375,13 @@ async function everyChange() {
   await access.grantEndpoints(grant)
   const { grants } = await access.listGrants({ projectId, institutionId })
   expect(grants.map(({ endpoint }) => endpoint)).toEqual(grantableEndpoints.toSorted())
+  const { keys } = await access.listSigningKeys({ projectId })
+  expect(keys.map((key) => [key.institutionId, key.isNewest])).toEqual([
+    [institutionId, true],
+    [institutionId, false],
+  ])
   await access.revokeGrants(grant)
+  expect((await access.listSigningKeys({ projectId })).keys).toEqual([])
   expect((await access.listGrants({ projectId })).grants).toEqual([])
   const { entries } = await access.listAudit({ pageSize: 200 })
   const end = entries.findIndex(({ auditId }) => auditId === before)

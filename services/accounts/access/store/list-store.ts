@@ -143,6 +143,30 @@ const grantsStatement = sql(
    where g.project_id = $1 and ($2::uuid is null or g.institution_id = $2)
    order by i.name, g.endpoint`,
 )
+/** A live key of an institution, by its id. */
+export type SigningKey = {
+  institutionId: string
+  institutionName: string
+  keyId: string
+  issuedAt: Date
+  isNewest: boolean
+}
+
+const signingKeysStatement = sql(
+  'list_signing_keys',
+  `select i.institution_id as "institutionId", i.name as "institutionName", k.key_id as "keyId",
+     k.issued_at as "issuedAt",
+     row_number() over (partition by i.institution_id order by k.issued_at desc, k.key_id) = 1 as "isNewest"
+   from institution i join institution_key k using (institution_id)
+   where k.retired_at is null
+     and i.institution_id in (select institution_id from endpoint_grant where project_id = $1)
+   order by i.name, i.institution_id, k.issued_at desc, k.key_id`,
+)
+/** Live keys of the institutions that a project holds a grant of, the newest of each first. Locks nothing. */
+export function listSigningKeys(db: Queryable, projectId: string): Promise<SigningKey[]> {
+  return db.rows(signingKeysStatement, [projectId])
+}
+
 /** Grants of a project, for all institutions or one. Locks nothing. */
 export function listProjectGrants(
   db: Queryable,
