@@ -199,6 +199,7 @@ const targetFields = [
   'settlementId',
   'deliveryId',
   'jobId',
+  'endpointId',
   'paymentId',
   'transferId',
   'holdId',

@@ -6,6 +6,7 @@ import { billCommands } from './billing/bills.ts'
 import { catalogueCommands } from './billing/catalogue.ts'
 import type { Command } from './command.ts'
 import { deliveryCommands } from './deliveries/command.ts'
+import { pauseCommands } from './deliveries/pauses.ts'
 import { tailCommand } from './deliveries/tail.ts'
 import { institutionCommands } from './institutions.ts'
 import { keyCommands } from './keys.ts'
@@ -29,6 +30,7 @@ export const portableCommands: readonly Command[] = [
   tailCommand,
   eventDeadLettersCommand,
   ...deliveryCommands,
+  ...pauseCommands,
   listenCommand,
   triggerCommand,
   conformanceCommand,

@@ -14,6 +14,7 @@ import { attemptSentence } from '../pages/timeline.ts'
 import { timeOf, valueOf, wordOf } from '../pages/words.ts'
 import { orUndefined } from './found.ts'
 import { formId, nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
+import { pausedLanes, pausedWarning } from './receivers/pauses.ts'
 import { undelivered } from './replay-list.ts'
 import { registerReplays } from './replays.ts'
 import { registerTail } from './tail.ts'
@@ -74,14 +75,16 @@ function filterOf({ query, project: { projectId } }: ProjectWork) {
   }
 }
 
-async function sendList(work: ProjectWork, { deliveries }: Clients) {
+async function sendList(work: ProjectWork, clients: Clients) {
   const { request, reply, project, query, may } = work
   const base = `/projects/${project.projectId}/pushes`
-  const listed = await deliveries.listDeliveries({
-    ...filterOf(work),
-    pageToken: query.get('page') ?? '',
-  })
+  const wanted = { ...filterOf(work), pageToken: query.get('page') ?? '' }
+  const [listed, paused] = await Promise.all([
+    clients.deliveries.listDeliveries(wanted),
+    pausedLanes(work, clients),
+  ])
   const list: Section = {
+    warning: pausedWarning(paused),
     filters: {
       fields: [
         chosen('State', 'state', DeliveryState, query),
@@ -98,6 +101,7 @@ async function sendList(work: ProjectWork, { deliveries }: Clients) {
         { label: 'CSV', href: withFilters(`${base}.csv`, request.url) },
         { label: 'Live tail', href: `${base}/tail` },
         { label: 'Replays', href: `${base}/replays` },
+        { label: 'Receivers: pause, resume', href: `/projects/${project.projectId}/receivers` },
       ],
     },
     table: {

@@ -78,7 +78,7 @@ function addRoutes(
   router.service(DeliveryService, deliveryService({ db, tail, onDue: notify }), lasting)
   router.service(MerchantDeliveryService, merchantDeliveryService({ db, onDue: notify }))
   router.service(ReplayService, replayService({ db, onJob: notifyReplays }))
-  router.service(EndpointService, endpointService(db))
+  router.service(EndpointService, endpointService(db, notify))
   router.service(DeadLetterService, deadLetterService(db))
   router.service(ApiLogService, apiLogService(db))
 }

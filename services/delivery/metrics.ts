@@ -109,7 +109,7 @@ function backlogGauges({ metrics, db, log }: MetricsSource): void {
 
   void new Gauge({
     name: 'payweave_delivery_oldest_due_seconds',
-    help: 'Age of the oldest delivery that is due, also one that a limit or a circuit breaker delays; 0 when none is due.',
+    help: 'Age of the oldest delivery that is due, also one that a limit or a circuit breaker delays, but for paused receivers; 0 when none is due.',
     registers,
     async collect() {
       this.set((await backlog())?.oldestDueS ?? Number.NaN)
@@ -132,6 +132,14 @@ function backlogGauges({ metrics, db, log }: MetricsSource): void {
     registers,
     async collect() {
       this.set((await backlog())?.openBreakers ?? Number.NaN)
+    },
+  })
+  void new Gauge({
+    name: 'payweave_delivery_paused_receivers',
+    help: 'Receivers whose pushes somebody has paused.',
+    registers,
+    async collect() {
+      this.set((await backlog())?.pausedLanes ?? Number.NaN)
     },
   })
 }

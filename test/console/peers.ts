@@ -251,7 +251,7 @@ export function newPeers(texts: Texts = evilTexts) {
     listPaymentPushes: ({ projectId }) => ({ deliveries: [pushOf(of(projectId), texts)] }),
     getMerchantDelivery: ({ projectId }) => ({ delivery: pushOf(of(projectId), texts) }),
   }
-  const lists = deliveryPeers({ projects, of, many, seen })
+  const lists = deliveryPeers({ projects, of, many, seen, texts })
   const apiLog = apiLogPeer(projects, many, seen)
   const ofDelivery = { apiLog, deliveries, merchantDeliveries, replays, ...lists }
   const billOf = (projectId: string, transactionId: string) => {

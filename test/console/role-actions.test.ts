@@ -74,11 +74,15 @@ it('every form of the console is an action by role, or has a test of its own', a
   expect(left.filter((route) => !others.some((other) => other.test(route)))).toEqual([])
 })
 
-it('what a person has asked again is written down with what it was about', async () => {
+it('what a person has asked again or paused is written down with what it was about', async () => {
   const browser = await harness.signedIn('ama')
   const ids = { attempt_id: 'attempt-7', refund_id: randomUUID(), movement_id: randomUUID() }
   await browser.post('/stuck/attempts', ids)
   await browser.post('/stuck/refunds', ids)
+  const { projectId } = harness.peers.projects.demo
+  const lane = { project_id: projectId, lane_id: randomUUID() }
+  const paused = await browser.post('/receivers/pauses', lane)
+  expect(paused.headers.get('location')).toBe('/receivers?said=paused')
   const answer = await browser.post('/stuck/transfers', ids)
   expect(answer.headers.get('location')).toBe('/stuck?said=asked')
   expect((await browser.get('/stuck?said=asked')).text).toContain('It is asked again within')
@@ -90,6 +94,7 @@ it('what a person has asked again is written down with what it was about', async
       `EnquireAttempt ${ids.attempt_id}`,
       `RepeatRefund ${ids.refund_id}`,
       `ResumeTransaction ${ids.movement_id}`,
+      `PauseEndpoint ${lane.lane_id}`,
     ]),
   )
 })

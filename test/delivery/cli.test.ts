@@ -271,9 +271,19 @@ describe('the RPCs', () => {
     expect(await page(forged)).toMatchObject({ code: 'invalid_argument' })
 
     const { out } = await run('deliveries', 'lanes', '--project', project)
-    expect(out).toMatch(/^http:\S+ {2}callback {2}\d {8}2 {6}0 .* closed$/m)
+    expect(out).toMatch(/^http:\S+ {2}callback {2}\d {8}2 {6}0 .* closed .* [\da-f-]{36}$/m)
     const shown = await run('deliveries', 'lanes', '--project', project, '--json')
     expect(shown.out).toContain('"kind":"DELIVERY_KIND_NOTIFY"')
+    const [, laneId = ''] = /callback .* ([\da-f-]{36})$/m.exec(out) ?? []
+    const paused = await run('deliveries', 'pause', laneId, '--project', project, '--note', 'moves')
+    expect(paused.out).toContain(`the lane ${laneId} is paused`)
+    const list = await run('deliveries', 'lanes', '--project', project, '--json')
+    expect(list.out.match(/"pause_time"/g)).toHaveLength(1)
+    await run('deliveries', 'resume', laneId, '--project', project)
+    const changes = await run('deliveries', 'pauses', '--project', project)
+    expect(changes.out).toMatch(new RegExp(` resumed .* ${laneId}`))
+    expect(changes.out).toMatch(new RegExp(` paused .* ${laneId} +moves`))
+    expect((await run('deliveries', 'pause', randomUUID(), '--project', project)).code).toBe(1)
   })
 
   it.each([

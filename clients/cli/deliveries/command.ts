@@ -243,7 +243,18 @@ async function cancel(context: CommandContext, connection: Connection, projectId
 }
 
 const laneShape: ListShape<Endpoint> = {
-  headings: ['RECEIVER', 'KIND', 'SENDING', 'LIMIT', 'WAITING', 'OLDEST DUE', 'BREAKER', 'UNTIL'],
+  headings: [
+    'RECEIVER',
+    'KIND',
+    'SENDING',
+    'LIMIT',
+    'WAITING',
+    'OLDEST DUE',
+    'BREAKER',
+    'UNTIL',
+    'PAUSED',
+    'LANE',
+  ],
   cells: (lane) => [
     lane.origin,
     lane.kind === DeliveryKind.UNSPECIFIED ? 'any' : wordOf(DeliveryKind, lane.kind),
@@ -253,6 +264,8 @@ const laneShape: ListShape<Endpoint> = {
     time(lane.oldestDueTime),
     wordOf(BreakerState, lane.breaker),
     lane.openUntilTime === undefined ? '' : time(lane.openUntilTime),
+    lane.pauseTime === undefined ? '' : time(lane.pauseTime),
+    lane.endpointId,
   ],
   json: (lane) => jsonLine(EndpointSchema, lane),
   none: 'no lanes',

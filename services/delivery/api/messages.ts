@@ -112,6 +112,7 @@ export function wireEndpoint(row: EndpointRow) {
     sendingCount: row.sending,
     oldestDueTime: timeOf(row.oldestDueAt),
     createTime: timestampFromDate(row.createdAt),
+    pauseTime: timeOf(row.pausedAt),
   }
 }
 

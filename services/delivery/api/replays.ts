@@ -33,6 +33,7 @@ import {
   wireStates,
   wordOf,
 } from './messages.ts'
+import { pauseHandlers } from './pauses.ts'
 
 const usualRatePerS = 50
 const givenUp: DeliveryState[] = ['exhausted', 'blocked']
@@ -138,11 +139,15 @@ function isOrigin(text: string): boolean {
 }
 
 /**
- * The handlers of EndpointService. Those of one project reject as `projectOf` does; `getEndpoint` refuses an unknown lane with
+ * The handlers of EndpointService, with those of `pauseHandlers`. Those of one project reject as `projectOf` does; `getEndpoint` refuses an unknown lane with
  * RECEIVER_NOT_FOUND, the lists a page token that is not ours, and an unknown state, with INVALID_PARAMETER.
  */
-export function endpointService(db: Database): ServiceImpl<typeof EndpointService> {
+export function endpointService(
+  db: Database,
+  onDue: () => void,
+): ServiceImpl<typeof EndpointService> {
   return {
+    ...pauseHandlers(db, onDue),
     async getEndpoint(request, context) {
       const projectId = projectOf(context, request.projectId)
       const { endpointId } = request
@@ -156,14 +161,16 @@ export function endpointService(db: Database): ServiceImpl<typeof EndpointServic
       const projectId = projectOf(context, request.projectId)
       const size = pageSizeOf(request.pageSize)
       const after = laneIn(request.pageToken)
-      const rows = await listEndpoints(db, projectId, after, size + 1)
+      const rows = await listEndpoints(db, projectId, after, size + 1, request.onlyPaused)
       const page = pageOf(rows, size, ({ origin, kind }) => tokenOf(origin, kind ?? ''))
       return { endpoints: page.rows.map(wireEndpoint), nextPageToken: page.nextPageToken }
     },
     async listAllEndpoints(request) {
       const size = pageSizeOf(request.pageSize)
       const breaker = wordOf(wireBreakers, request.breaker, 'breaker')
-      const rows = await listAllEndpoints(db, breaker, laneOfAllIn(request.pageToken), size + 1)
+      const { onlyPaused, pageToken } = request
+      const after = laneOfAllIn(pageToken)
+      const rows = await listAllEndpoints(db, breaker, after, size + 1, onlyPaused)
       const page = pageOf(rows, size, ({ projectId, origin, kind }) =>
         tokenOf(projectId, origin, kind ?? ''),
       )

@@ -64,6 +64,9 @@ const waitsIn = (attempts: '< 1' | '<> 0') => `(
  * as soon as that has slots, by others after a second. While a breaker is not closed the newest push is the probe: where only some URLs of a lane
  * fail, an older one is likely to be for one of those.
  *
+ * A lane that is paused is left alone. One that this process knows is among the lanes of the answer, without more to claim, so that the
+ * process forgets its backlog; it is ready when it is resumed.
+ *
  * The claim records the attempt in the delivery's own row: its number and its start. Its row in `attempt` follows when it ends.
  *
  * A lane is read from the head of its queue, and beside it the queues of URLs that the lane's row names. It is blocked when the
@@ -87,6 +90,7 @@ const claimStatement = sql(
          select endpoint_id from (
            select endpoint_id from endpoint as ready
            where ready_at <= clock_now() and (breaker_until is null or breaker_until <= clock_now())
+             and paused_at is null
              and not exists (select 1 from host where host.hostname = ready.hostname and host.room <= 0)
            order by ready_at
            limit $1
@@ -94,7 +98,7 @@ const claimStatement = sql(
          union
          select endpoint_id from known where has_backlog and room > 0
        ))
-       and (breaker_until is null or breaker_until <= clock_now())
+       and (breaker_until is null or breaker_until <= clock_now()) and paused_at is null
        and not exists (select 1 from host where host.hostname = e.hostname and host.room <= 0)
      for update of e skip locked
    ), slotted as materialized (
@@ -244,7 +248,13 @@ const claimStatement = sql(
    select null, endpoint_id, null, null, null, null, null, null, null, null, null, null, null, null, null,
      hostname, null, limit_now, growth, breaker, breaker_opened, connect_failures,
      answered_ms_ago::double precision, blocked, has_more
-   from looked_at`,
+   from looked_at
+   union all
+   select null, paused.endpoint_id, null, null, null, null, null, null, null, null, null, null, null, null, null,
+     hostname, null, limit_now, growth, case breaker when 'open' then 'half_open' else breaker end,
+     breaker_opened, connect_failures,
+     (extract(epoch from clock_now() - answered_at) * 1000)::double precision, false, false
+   from known join endpoint as paused on paused.endpoint_id = known.endpoint_id and paused.paused_at is not null`,
 )
 
 /** A lane that a claim has looked at, as it is stored. */
@@ -305,7 +315,7 @@ export async function claimDue(
 const nextDueStatement = sql(
   'delivery_next_due',
   `select extract(epoch from min(ready_at) - clock_now())::double precision * 1000 as "inMs"
-   from endpoint where ready_at < 'infinity'`,
+   from endpoint where ready_at < 'infinity' and paused_at is null`,
 )
 
 /** Milliseconds until the next lane is due, negative when one is; undefined while no push waits. */

@@ -17,6 +17,7 @@ export interface EndpointRow {
   pending: number
   sending: number
   oldestDueAt: Date | null
+  pausedAt: Date | null
   createdAt: Date
 }
 
@@ -34,7 +35,7 @@ export const oldestWaiting = `select least(
 
 /** What waits is counted in the two partial indexes that claims use, so that no row is read. */
 const shown = `e.endpoint_id as "endpointId", project_id as "projectId", origin, lane_kind as kind, limit_now as "limitNow",
-  breaker, breaker_until as "breakerUntil", created_at as "createdAt",
+  breaker, breaker_until as "breakerUntil", created_at as "createdAt", paused_at as "pausedAt",
   (select count(*) from (
      (select 1 from delivery where endpoint_id = e.endpoint_id and state = 'pending' and attempts < 1
       limit ${countedPending})
@@ -66,6 +67,7 @@ const listStatement = sql(
   'endpoint_list',
   `select ${shown} from endpoint as e
    where project_id = $1 and (origin, coalesce(lane_kind, '')) > ($2, $3)
+     and ($5 is false or paused_at is not null)
    order by origin, coalesce(lane_kind, '')
    limit $4`,
 )
@@ -76,14 +78,16 @@ export interface LanePlace {
   kind: DeliveryKind | null
 }
 
-/** A project's lanes in that order, those after `after`. */
+/** A project's lanes in that order, those after `after`; only those that are paused, or all. */
 export function listEndpoints(
   db: Queryable,
   projectId: string,
   after: LanePlace | undefined,
   limit: number,
+  onlyPaused = false,
 ): Promise<EndpointRow[]> {
-  return db.rows(listStatement, [projectId, after?.origin ?? '', after?.kind ?? '', limit])
+  const place = [after?.origin ?? '', after?.kind ?? '']
+  return db.rows(listStatement, [projectId, ...place, limit, onlyPaused])
 }
 
 /** The same among the lanes of all projects: by origin, project and kind. */
@@ -108,15 +112,23 @@ const listAllStatements = {
   half_open: listAllOf('half_open', "and breaker <> 'closed' and breaker = 'half_open'"),
 }
 
+const listPausedStatement = listAllOf(
+  'paused',
+  'and paused_at is not null and ($5::text is null or breaker = $5)',
+)
+
 const firstId = '00000000-0000-0000-0000-000000000000'
 
-/** The lanes of all projects in that order, those after `after`; in one state of the breaker or in any. */
+/** The lanes of all projects in that order, those after `after`; in one state of the breaker or in any, only paused ones or all. */
 export function listAllEndpoints(
   db: Queryable,
   breaker: Breaker | undefined,
   after: LanePlaceOfAll | undefined,
   limit: number,
+  onlyPaused = false,
 ): Promise<EndpointRow[]> {
   const { origin = '', projectId = firstId, kind } = after ?? {}
-  return db.rows(listAllStatements[breaker ?? 'any'], [origin, projectId, kind ?? '', limit])
+  const values = [origin, projectId, kind ?? '', limit]
+  if (onlyPaused) return db.rows(listPausedStatement, [...values, breaker ?? null])
+  return db.rows(listAllStatements[breaker ?? 'any'], values)
 }

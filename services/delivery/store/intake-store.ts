@@ -50,7 +50,7 @@ export interface Stored {
 
 /*
  * The inbox decides which events are new, so a repeated event stores nothing. A push to a URL that is gone for its subject is
- * born `gone`. The first array is a sub-select, so that the statement is planned once and not for each length.
+ * born `gone`; one of a lane that is paused waits. The first array is a sub-select, so that the statement is planned once and not for each length.
  * "in" is below another operator, or it would become a join that compares each push with each event.
  */
 const storeStatement = sql(
@@ -76,7 +76,8 @@ const storeStatement = sql(
        case when state = 'gone' then clock_now() end
      from (
        select n.*,
-         case when g.project_id is not null then 'gone' when is_direct then 'sending' else 'pending' end as state
+         case when g.project_id is not null then 'gone'
+           when is_direct and paused.endpoint_id is null then 'sending' else 'pending' end as state
        from unnest(
          (select $2::uuid[]), $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::bytea[],
          $10::bytea[], $11::timestamptz[], $12::text[], $15::boolean[],
@@ -87,6 +88,7 @@ const storeStatement = sql(
        )
        left join gone_url as g on g.project_id = n.project_id and g.subject_id = n.subject_id
          and g.url_sha256 = n.url_sha256
+       left join endpoint as paused on paused.endpoint_id = n.endpoint_id and paused.paused_at is not null
      ) as placed
      where (event_id in (select taken.event_id from taken)) is true
      on conflict (delivery_id) do nothing
@@ -119,8 +121,8 @@ const makeReadyStatement = sql(
 type Row = { eventId: string; deliveryId: null } | { deliveryId: string; startedAt: Date }
 
 /**
- * Stores new events and their pushes, once each. The direct ones are under their lease with their first attempt recorded; the
- * others are due. Lanes that are made ready are locked in id order until the commit. Rejects as a Database does.
+ * Stores new events and their pushes, once each. The direct ones are under their lease with their first attempt recorded, but those of
+ * a paused lane; the others are due. Lanes that are made ready are locked in id order until the commit. Rejects as a Database does.
  */
 export async function storeEvents(db: Database, intake: Intake): Promise<Stored> {
   const { pushes, direct, makesReady } = intake
@@ -128,9 +130,25 @@ export async function storeEvents(db: Database, intake: Intake): Promise<Stored>
     ({ deliveryId, endpointId }) => !direct.has(deliveryId) && makesReady.has(endpointId),
   )
   const signed = pushes.filter(({ signing }) => signing !== undefined)
-  if (waiting.length === 0 && signed.length === 0) {
-    return readStored(await db.rows<Row>(storeStatement, columns(intake)))
-  }
+  const stored =
+    waiting.length === 0 && signed.length === 0
+      ? readStored(await db.rows<Row>(storeStatement, columns(intake)))
+      : await storeTogether(db, intake, waiting, signed)
+  // Their lane was paused, or their URL is gone: the lane may have been resumed before they were there to be seen.
+  const held = pushes.filter(
+    ({ deliveryId, eventId }) =>
+      direct.has(deliveryId) && stored.newEvents.has(eventId) && !stored.startedAt.has(deliveryId),
+  )
+  if (held.length > 0) await makeLanesReady(db, held)
+  return stored
+}
+
+function storeTogether(
+  db: Database,
+  intake: Intake,
+  waiting: NewDelivery[],
+  signed: NewDelivery[],
+): Promise<Stored> {
   return db.transaction(async (tx) => {
     // One round trip: they run in this order on the connection of the transaction.
     const [rows] = await Promise.all([

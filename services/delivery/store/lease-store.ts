@@ -158,7 +158,7 @@ const wakeStatement = sql(
   `with forgotten as (
      select endpoint_id from endpoint as e
      where ready_at > clock_now() + interval '5 seconds'
-       and (breaker_until is null or breaker_until <= clock_now())
+       and (breaker_until is null or breaker_until <= clock_now()) and paused_at is null
        and (
          exists (
            select 1 from delivery

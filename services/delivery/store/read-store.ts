@@ -161,23 +161,25 @@ export interface Backlog {
   exhausted: number
   blocked: number
   openBreakers: number
+  pausedLanes: number
 }
 
-/** The oldest is asked of each receiver: an index across them would lead claims to other receivers' rows. */
+/** The oldest is asked of each receiver that is not paused: an index across them would lead claims to other receivers' rows. */
 const backlogStatement = sql(
   'delivery_backlog',
   `select
      coalesce((
        select greatest(extract(epoch from clock_now() - min(oldest.next_attempt_at)), 0)
-       from endpoint as e cross join lateral (${oldestWaiting}) as oldest
+       from endpoint as e cross join lateral (${oldestWaiting}) as oldest where e.paused_at is null
      ), 0)::double precision as "oldestDueS",
      (select count(*) from delivery where state = 'exhausted')::integer as exhausted,
      (select count(*) from delivery where state = 'blocked')::integer as blocked,
-     (select count(*) from endpoint where breaker <> 'closed')::integer as "openBreakers"`,
+     (select count(*) from endpoint where breaker <> 'closed')::integer as "openBreakers",
+     (select count(*) from endpoint where paused_at is not null)::integer as "pausedLanes"`,
 )
 
 /** Reads those numbers, each from a small index. */
 export async function readBacklog(db: Queryable): Promise<Backlog> {
-  const none = { oldestDueS: 0, exhausted: 0, blocked: 0, openBreakers: 0 }
+  const none = { oldestDueS: 0, exhausted: 0, blocked: 0, openBreakers: 0, pausedLanes: 0 }
   return (await db.row<Backlog>(backlogStatement, [])) ?? none
 }

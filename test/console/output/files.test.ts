@@ -41,7 +41,7 @@ const files: Record<string, { page: string; lines: number }> = {
   '/stuck.csv': { page: '/stuck', lines: 6 },
   '/inbox.csv': { page: '/inbox', lines: 6 },
   '/inbox.csv?kind=refund': { page: '/inbox?kind=refund', lines: 1 },
-  '/receivers.csv': { page: '/receivers', lines: 2 },
+  '/receivers.csv': { page: '/receivers', lines: 4 },
   '/receivers.csv?breaker=closed': { page: '/receivers?breaker=closed', lines: 0 },
   '/dead-letters.csv': { page: '/dead-letters', lines: 2 },
   '/dead-letters/events.csv': { page: '/dead-letters/events', lines: 3 },
@@ -53,7 +53,8 @@ const files: Record<string, { page: string; lines: number }> = {
   },
   'quotes.csv': { page: 'quotes', lines: 2 },
   'quotes.csv?state=expired': { page: 'quotes?state=expired', lines: 0 },
-  'receivers.csv': { page: 'receivers', lines: 1 },
+  'receivers.csv': { page: 'receivers', lines: 2 },
+  'receivers/pauses.csv': { page: 'receivers', lines: 2 },
   'payments.csv?amount=25.00&currency=USD': {
     page: 'payments?amount=25.00&currency=USD',
     lines: 2,

@@ -251,6 +251,19 @@ export function actionsOf(peers: Peers): Action[] {
       rpc: 'payweave.delivery.v1.ReplayService/CreateReplayJob',
       fields: { project_id: projectId, kind: 'notify', request_id: requestId, rate: '5' },
     },
+    ...['pauses', 'resumes'].flatMap((post) => {
+      const rpc = post === 'pauses' ? 'PauseEndpoint' : 'ResumeEndpoint'
+      const action = {
+        post,
+        rpc: `payweave.delivery.v1.EndpointService/${rpc}`,
+        fields: { project_id: projectId, lane_id: requestId },
+      }
+      const needs = 'payweave.delivery.v1.EndpointService/ListAllEndpoints'
+      return [
+        { ...action, page: `${base}/receivers` },
+        { ...action, page: '/receivers', needs },
+      ]
+    }),
     {
       page: '/stuck',
       needs: 'payweave.payments.v1.PaymentOperationsService/ListFailingCalls',

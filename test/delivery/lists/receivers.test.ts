@@ -18,7 +18,7 @@ const [first = '', second = ''] = [randomUUID(), randomUUID()].toSorted()
 
 beforeAll(async () => {
   harness = await startHarness()
-  service = endpointService(harness.db)
+  service = endpointService(harness.db, () => {})
   for (const [projectId, origin, kind] of [
     [second, 'https://a.example', 'notify'],
     [first, 'https://b.example', 'notify'],

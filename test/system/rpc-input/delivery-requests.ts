@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { zstdCompressSync } from 'node:zlib'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { newId } from '#core/identity/id.ts'
+import { tokenOf } from '#core/paging.ts'
 import { ApiLogService, RequestOutcome } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import {
@@ -133,13 +134,18 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
           projectId,
           pageSize: 10,
           pageToken: Buffer.from('https://shop.example notify').toString('base64url'),
+          onlyPaused: true,
         },
       ],
+      pauseEndpoint: [{ projectId, endpointId: randomUUID(), note: 'their servers move' }],
+      resumeEndpoint: [{ projectId, endpointId: randomUUID(), note: 'they are back' }],
+      listEndpointChanges: [{ projectId, pageSize: 1, pageToken: tokenOf(randomUUID()) }],
       listAllEndpoints: [
         {
           breaker: BreakerState.OPEN,
           pageSize: 10,
           pageToken: Buffer.from(`${projectId} https://shop.example notify`).toString('base64url'),
+          onlyPaused: true,
         },
       ],
     }),

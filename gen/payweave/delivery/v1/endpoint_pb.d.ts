@@ -97,6 +97,13 @@ export declare type Endpoint = Message<"payweave.delivery.v1.Endpoint"> & {
    * @generated from field: payweave.delivery.v1.DeliveryKind kind = 11;
    */
   kind: DeliveryKind;
+
+  /**
+   * Since when nothing of the lane is sent, because somebody has paused it. Unset unless it is paused.
+   *
+   * @generated from field: google.protobuf.Timestamp pause_time = 12;
+   */
+  pauseTime?: Timestamp | undefined;
 };
 
 /**
@@ -178,6 +185,13 @@ export declare type ListEndpointsRequest = Message<"payweave.delivery.v1.ListEnd
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * Lists only lanes that are paused.
+   *
+   * @generated from field: bool only_paused = 4;
+   */
+  onlyPaused: boolean;
 };
 
 /**
@@ -239,6 +253,13 @@ export declare type ListAllEndpointsRequest = Message<"payweave.delivery.v1.List
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * Lists only lanes that are paused.
+   *
+   * @generated from field: bool only_paused = 4;
+   */
+  onlyPaused: boolean;
 };
 
 /**
@@ -273,6 +294,239 @@ export declare type ListAllEndpointsResponse = Message<"payweave.delivery.v1.Lis
  * Use `create(ListAllEndpointsResponseSchema)` to create a new message.
  */
 export declare const ListAllEndpointsResponseSchema: GenMessage<ListAllEndpointsResponse>;
+
+/**
+ * Pauses a lane.
+ *
+ * @generated from message payweave.delivery.v1.PauseEndpointRequest
+ */
+export declare type PauseEndpointRequest = Message<"payweave.delivery.v1.PauseEndpointRequest"> & {
+  /**
+   * UUID of the project, required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * UUID of the lane.
+   *
+   * @generated from field: string endpoint_id = 2;
+   */
+  endpointId: string;
+
+  /**
+   * Why, at most 200 characters: for the record of who did what.
+   *
+   * @generated from field: string note = 3;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.PauseEndpointRequest.
+ * Use `create(PauseEndpointRequestSchema)` to create a new message.
+ */
+export declare const PauseEndpointRequestSchema: GenMessage<PauseEndpointRequest>;
+
+/**
+ * Response to PauseEndpointRequest: the lane is paused.
+ *
+ * @generated from message payweave.delivery.v1.PauseEndpointResponse
+ */
+export declare type PauseEndpointResponse = Message<"payweave.delivery.v1.PauseEndpointResponse"> & {
+};
+
+/**
+ * Describes the message payweave.delivery.v1.PauseEndpointResponse.
+ * Use `create(PauseEndpointResponseSchema)` to create a new message.
+ */
+export declare const PauseEndpointResponseSchema: GenMessage<PauseEndpointResponse>;
+
+/**
+ * Resumes a lane.
+ *
+ * @generated from message payweave.delivery.v1.ResumeEndpointRequest
+ */
+export declare type ResumeEndpointRequest = Message<"payweave.delivery.v1.ResumeEndpointRequest"> & {
+  /**
+   * UUID of the project, required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * UUID of the lane.
+   *
+   * @generated from field: string endpoint_id = 2;
+   */
+  endpointId: string;
+
+  /**
+   * Why, at most 200 characters: for the record of who did what.
+   *
+   * @generated from field: string note = 3;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.ResumeEndpointRequest.
+ * Use `create(ResumeEndpointRequestSchema)` to create a new message.
+ */
+export declare const ResumeEndpointRequestSchema: GenMessage<ResumeEndpointRequest>;
+
+/**
+ * Response to ResumeEndpointRequest: the lane is not paused.
+ *
+ * @generated from message payweave.delivery.v1.ResumeEndpointResponse
+ */
+export declare type ResumeEndpointResponse = Message<"payweave.delivery.v1.ResumeEndpointResponse"> & {
+};
+
+/**
+ * Describes the message payweave.delivery.v1.ResumeEndpointResponse.
+ * Use `create(ResumeEndpointResponseSchema)` to create a new message.
+ */
+export declare const ResumeEndpointResponseSchema: GenMessage<ResumeEndpointResponse>;
+
+/**
+ * Who paused or resumed a lane.
+ *
+ * @generated from message payweave.delivery.v1.EndpointChange
+ */
+export declare type EndpointChange = Message<"payweave.delivery.v1.EndpointChange"> & {
+  /**
+   * UUID of the change.
+   *
+   * @generated from field: string change_id = 1;
+   */
+  changeId: string;
+
+  /**
+   * When, by the database clock.
+   *
+   * @generated from field: google.protobuf.Timestamp change_time = 2;
+   */
+  changeTime?: Timestamp | undefined;
+
+  /**
+   * UUID of the lane.
+   *
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId: string;
+
+  /**
+   * Scheme, host and port of the receiver.
+   *
+   * @generated from field: string origin = 4;
+   */
+  origin: string;
+
+  /**
+   * Kind of the lane's pushes, as an Endpoint has it.
+   *
+   * @generated from field: payweave.delivery.v1.DeliveryKind kind = 5;
+   */
+  kind: DeliveryKind;
+
+  /**
+   * True: it was paused. False: it was resumed.
+   *
+   * @generated from field: bool is_paused = 6;
+   */
+  isPaused: boolean;
+
+  /**
+   * Why.
+   *
+   * @generated from field: string note = 7;
+   */
+  note: string;
+
+  /**
+   * Name of the calling process or bearer; for a person in the console `console:`, the issuer of their identity provider, `#` and their subject there.
+   *
+   * @generated from field: string caller = 8;
+   */
+  caller: string;
+
+  /**
+   * The call's `pw-request-id`. Empty when it had none.
+   *
+   * @generated from field: string request_id = 9;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.EndpointChange.
+ * Use `create(EndpointChangeSchema)` to create a new message.
+ */
+export declare const EndpointChangeSchema: GenMessage<EndpointChange>;
+
+/**
+ * Lists who paused and resumed the lanes of a project.
+ *
+ * @generated from message payweave.delivery.v1.ListEndpointChangesRequest
+ */
+export declare type ListEndpointChangesRequest = Message<"payweave.delivery.v1.ListEndpointChangesRequest"> & {
+  /**
+   * UUID of the project, required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * Page size, 1 to 200. Zero means 50.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.ListEndpointChangesRequest.
+ * Use `create(ListEndpointChangesRequestSchema)` to create a new message.
+ */
+export declare const ListEndpointChangesRequestSchema: GenMessage<ListEndpointChangesRequest>;
+
+/**
+ * Response to ListEndpointChangesRequest.
+ *
+ * @generated from message payweave.delivery.v1.ListEndpointChangesResponse
+ */
+export declare type ListEndpointChangesResponse = Message<"payweave.delivery.v1.ListEndpointChangesResponse"> & {
+  /**
+   * The changes, newest first. They are kept for ever.
+   *
+   * @generated from field: repeated payweave.delivery.v1.EndpointChange changes = 1;
+   */
+  changes: EndpointChange[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payweave.delivery.v1.ListEndpointChangesResponse.
+ * Use `create(ListEndpointChangesResponseSchema)` to create a new message.
+ */
+export declare const ListEndpointChangesResponseSchema: GenMessage<ListEndpointChangesResponse>;
 
 /**
  * State of a lane's circuit breaker.
@@ -315,7 +569,7 @@ export enum BreakerState {
 export declare const BreakerStateSchema: GenEnum<BreakerState>;
 
 /**
- * Shows lanes of receivers.
+ * Shows lanes of receivers, and pauses them.
  *
  * @generated from service payweave.delivery.v1.EndpointService
  */
@@ -339,6 +593,38 @@ export declare const EndpointService: GenService<{
     methodKind: "unary";
     input: typeof ListEndpointsRequestSchema;
     output: typeof ListEndpointsResponseSchema;
+  },
+  /**
+   * Pauses a lane: its pushes wait, also new ones, until it is resumed. What is being sent ends, and what a process was about to send
+   * is sent within two seconds. One that is paused stays so. NOT_FOUND (RECEIVER_NOT_FOUND) when the project has no such lane.
+   *
+   * @generated from rpc payweave.delivery.v1.EndpointService.PauseEndpoint
+   */
+  pauseEndpoint: {
+    methodKind: "unary";
+    input: typeof PauseEndpointRequestSchema;
+    output: typeof PauseEndpointResponseSchema;
+  },
+  /**
+   * Resumes a lane: what waits is sent, in the order of its times, as soon as the circuit breaker lets it. One that is not paused
+   * stays so. NOT_FOUND (RECEIVER_NOT_FOUND) when the project has no such lane.
+   *
+   * @generated from rpc payweave.delivery.v1.EndpointService.ResumeEndpoint
+   */
+  resumeEndpoint: {
+    methodKind: "unary";
+    input: typeof ResumeEndpointRequestSchema;
+    output: typeof ResumeEndpointResponseSchema;
+  },
+  /**
+   * Lists who paused and resumed the lanes of a project. INVALID_ARGUMENT for a malformed id or token.
+   *
+   * @generated from rpc payweave.delivery.v1.EndpointService.ListEndpointChanges
+   */
+  listEndpointChanges: {
+    methodKind: "unary";
+    input: typeof ListEndpointChangesRequestSchema;
+    output: typeof ListEndpointChangesResponseSchema;
   },
   /**
    * Lists the lanes of all projects, for people of the staff. INVALID_ARGUMENT for an unknown state or token.

@@ -3,20 +3,28 @@ import type { FastifyInstance } from 'fastify'
 import { randomId } from '#core/identity/id.ts'
 import { DeliveryKind } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { BreakerState, type Endpoint } from '#gen/payweave/delivery/v1/endpoint_pb.js'
-import type { Clients } from '../clients.ts'
-import { projectNames } from '../http/projects.ts'
-import { asFile, type ProjectWork, type Work, type Worker } from '../http/work.ts'
-import { type Cell, chosen, count, type Form, text } from '../pages/blocks.ts'
-import { sendSections } from '../pages/render.ts'
-import { timeOf, valueOf, wordOf } from '../pages/words.ts'
-import { formId, nextPageUrl, sendCsv, withFilters } from './list.ts'
-import { rateOf } from './replays.ts'
+import type { Clients } from '../../clients.ts'
+import { projectNames } from '../../http/projects.ts'
+import { asFile, type ProjectWork, type Work, type Worker } from '../../http/work.ts'
+import { type Cell, chosen, count, type Form, text } from '../../pages/blocks.ts'
+import { sendSections } from '../../pages/render.ts'
+import { timeOf, valueOf, wordOf } from '../../pages/words.ts'
+import { formId, nextPageUrl, sendCsv, withFilters } from '../list.ts'
+import { rateOf } from '../replays.ts'
+import {
+  pauseCell,
+  pausedLanes,
+  pausedWarning,
+  pausesSection,
+  registerPauses,
+  saidOfPauses,
+} from './pauses.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
 const csvPageSize = 200
-/** Each row has a form. */
-const shownPageSize = 25
+/** Each row has two forms. */
+const shownPageSize = 18
 
 const breakerNote =
   'Pushes of one kind to one origin share a limit and a circuit breaker. An open breaker sends nothing until its time; then one push tries whether the receiver has recovered.'
@@ -57,6 +65,7 @@ export function registerReceivers(app: FastifyInstance, { worker, clients }: Opt
       })
     }, asFile),
   )
+  registerPauses(app, { worker, clients })
   app.post(
     '/receivers/replays',
     worker.page((work) => replayLane(work, clients)),
@@ -64,35 +73,41 @@ export function registerReceivers(app: FastifyInstance, { worker, clients }: Opt
 }
 
 /** What each row shows, and its heads. */
-const columns = ['Breaker', 'Until', 'Waiting', 'In flight', 'Due since']
+const columns = ['Breaker', 'Until', 'Paused', 'Waiting', 'In flight', 'Due since']
 
 function lineOf(one: Endpoint): Cell[] {
   return [
     { state: `breaker ${wordOf(BreakerState, one.breaker)}` },
     { at: one.openUntilTime },
+    { at: one.pauseTime },
     count(waiting(one)),
     count(`${one.sendingCount} of ${one.limitNow}`),
     { at: one.oldestDueTime },
   ]
 }
 
-async function sendList(
-  { request, reply, project, query, may }: ProjectWork,
-  { endpoints }: Clients,
-) {
+async function sendList(work: ProjectWork, clients: Clients) {
+  const { request, reply, project, query, may } = work
   const mayReplay = may('payweave.delivery.v1.ReplayService/CreateReplayJob')
   const pageToken = query.get('page') ?? ''
   const { projectId } = project
   const base = `/projects/${projectId}/receivers`
-  const listed = await endpoints.listEndpoints({ projectId, pageToken, pageSize: shownPageSize })
+  const wanted = { projectId, pageToken, pageSize: shownPageSize }
+  const [listed, paused, pauses] = await Promise.all([
+    clients.endpoints.listEndpoints(wanted),
+    pausedLanes(work, clients),
+    pausesSection(work, clients),
+  ])
   return sendSections(reply, {
     title: `Receivers of ${project.name}`,
+    said: saidOfPauses[query.get('said') ?? ''],
     sections: [
       {
+        warning: pausedWarning(paused),
         note: `${breakerNote} ${replayNote}`,
         facts: [['File', { text: 'CSV', href: `${base}.csv` }]],
         table: {
-          head: ['Receiver', 'Kind', ...columns, 'Replay'],
+          head: ['Receiver', 'Kind', ...columns, 'Replay', 'Pause'],
           empty: 'Nothing was pushed yet.',
           rows: listed.endpoints.map((one) => [
             text(one.origin),
@@ -101,39 +116,59 @@ async function sendList(
             mayReplay
               ? { forms: [replayForm(one, `/projects/${projectId}/pushes/replays`)] }
               : text('developers replay'),
+            pauseCell(work, one, base),
           ]),
         },
         ...nextPageUrl(request.url, listed.nextPageToken),
         rpc: 'payweave.delivery.v1.EndpointService/ListEndpoints',
         commands: ['deliveries lanes', 'deliveries replay'],
       },
+      pauses,
     ],
   })
 }
 
 function filterOf({ query }: Work) {
-  return { breaker: valueOf(BreakerState, query.get('breaker')) ?? BreakerState.UNSPECIFIED }
+  return {
+    breaker: valueOf(BreakerState, query.get('breaker')) ?? BreakerState.UNSPECIFIED,
+    onlyPaused: query.get('paused') === 'yes',
+  }
 }
 
 async function sendAll(work: Work, clients: Clients) {
   const { request, reply, query, may } = work
   const wanted = { ...filterOf(work), pageToken: query.get('page') ?? '', pageSize: shownPageSize }
-  const [listed, nameOf] = await Promise.all([
+  const [listed, { endpoints: paused }, nameOf] = await Promise.all([
     clients.endpoints.listAllEndpoints(wanted),
+    clients.endpoints.listAllEndpoints({ onlyPaused: true }),
     projectNames(work, clients),
   ])
   const mayReplay = may('payweave.delivery.v1.ReplayService/CreateReplayJob')
   return sendSections(reply, {
     title: 'Receivers of all projects',
+    said: saidOfPauses[query.get('said') ?? ''],
     sections: [
       {
+        warning: pausedWarning(paused),
         note: `${breakerNote} ${replayNote}`,
         filters: {
-          fields: [chosen('Breaker', 'breaker', BreakerState, query)],
+          fields: [
+            chosen('Breaker', 'breaker', BreakerState, query),
+            {
+              label: 'Paused',
+              name: 'paused',
+              type: 'select',
+              value: query.get('paused') ?? '',
+              options: [
+                { value: '', label: 'any' },
+                { value: 'yes', label: 'yes' },
+              ],
+            },
+          ],
           links: [{ label: 'CSV', href: withFilters('/receivers.csv', request.url) }],
         },
         table: {
-          head: ['Receiver', 'Kind', 'Project', ...columns, 'Replay'],
+          head: ['Receiver', 'Kind', 'Project', ...columns, 'Replay', 'Pause'],
           empty: 'No receiver matches. The first push of a project makes one.',
           rows: listed.endpoints.map((one) => [
             text(one.origin),
@@ -143,11 +178,12 @@ async function sendAll(work: Work, clients: Clients) {
             mayReplay
               ? { forms: [replayForm(one, '/receivers/replays')] }
               : text('support replays'),
+            pauseCell(work, one, '/receivers'),
           ]),
         },
         ...nextPageUrl(request.url, listed.nextPageToken),
         rpc: 'payweave.delivery.v1.EndpointService/ListAllEndpoints',
-        commands: ['deliveries receivers', 'deliveries replay'],
+        commands: ['deliveries receivers', 'deliveries replay', 'deliveries pause'],
       },
     ],
   })
@@ -188,6 +224,7 @@ const csvHead = [
   'kind',
   'breaker',
   'until',
+  'paused',
   'waiting',
   'in_flight',
   'limit',
@@ -200,6 +237,7 @@ function csvCells(one: Endpoint): string[] {
     wordOf(DeliveryKind, one.kind),
     wordOf(BreakerState, one.breaker),
     timeOf(one.openUntilTime)?.iso ?? '',
+    timeOf(one.pauseTime)?.iso ?? '',
     waiting(one),
     String(one.sendingCount),
     String(one.limitNow),
