@@ -12,6 +12,7 @@ import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { BackendTaskService, OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
+import { ActionAuditService } from '#gen/payweave/audit/v1/audit_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { ApiLogService } from '#gen/payweave/delivery/v1/api_log_pb.js'
@@ -114,11 +115,8 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     tails: delivery.lastingOf(DeliveryService, tailMs),
     apiLog: delivery.of(ApiLogService),
     deadLetters: delivery.of(DeadLetterService),
-    eventDeadLetters: {
-      delivery: delivery.of(EventDeadLetterService),
-      accounts: accounts.of(EventDeadLetterService),
-      payments: payments.of(EventDeadLetterService),
-    },
+    eventDeadLetters: ofParts({ delivery, accounts, payments }, EventDeadLetterService),
+    actions: ofParts({ payments, institution }, ActionAuditService),
     merchantDeliveries: delivery.of(MerchantDeliveryService),
     endpoints: delivery.of(EndpointService),
     replays: delivery.of(ReplayService),
@@ -130,6 +128,18 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     },
     closers: [accounts, payments, institution, quotes, billing, delivery],
   }
+}
+
+type Part = { of: <S extends DescService>(service: S) => Client<S> }
+
+/** The clients of a service that several parts serve, by part. */
+function ofParts<P extends string, S extends DescService>(
+  parts: { [part in P]: Part },
+  service: S,
+): { [part in P]: Client<S> } {
+  const entries = Object.entries<Part>(parts)
+  const clients = entries.map(([name, part]) => [name, part.of(service)])
+  return Object.fromEntries(clients) as { [part in P]: Client<S> }
 }
 
 /** A tail ends after so long; the browser opens another, which needs a live session. */

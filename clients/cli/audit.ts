@@ -1,6 +1,7 @@
 // The commands on the audits: who changed access, and who changed the catalogue or decided about bill payments.
 import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type AuditEntry, AuditEntrySchema } from '#gen/payweave/accounts/v1/access_pb.js'
+import { type Action, ActionAuditService, ActionSchema } from '#gen/payweave/audit/v1/audit_pb.js'
 import {
   type CatalogueChange,
   CatalogueChangeSchema,
@@ -14,6 +15,7 @@ import {
 } from './access.ts'
 import { withCatalogue } from './billing/catalogue.ts'
 import { type Command, type CommandContext, optionsFor } from './command.ts'
+import { servicesOptions, withServices } from './operations/services.ts'
 import { jsonLine, printable, time } from './output/print.ts'
 import { type ListShape, pagesOf, printList } from './output/table.ts'
 import { wholeNumber } from './parser/whole-number.ts'
@@ -26,6 +28,9 @@ const filterOptions = {
   to: 'end of the times, exclusive',
   limit: 'maximum number (50)',
 } as const
+
+/** The services that record actions. */
+const actionParts = ['payments', 'institution'] as const
 
 /** The commands of `audit`. */
 export const auditCommands: Command[] = [
@@ -52,7 +57,45 @@ export const auditCommands: Command[] = [
         await printList(context, catalogueShape, pages)
       }),
   },
+  {
+    name: 'audit actions',
+    operands: '',
+    summary:
+      'Lists who had payments or institution ask a back end again or send a call once more, newest first by service.',
+    options: {
+      ...servicesOptions(actionParts),
+      caller: filterOptions.caller,
+      target: 'id of what it was about',
+      limit: 'maximum number for each service (50)',
+    },
+    run: (context) =>
+      withServices(context, actionParts, async (connections) => {
+        const { caller, targetId: target } = filterOf(context)
+        const lists = actionParts.map((part) => {
+          const service = connections[part].client(ActionAuditService)
+          return pagesOf(limitOf(context), async (pageSize, pageToken) => {
+            const page = await service.listActions({ caller, target, pageSize, pageToken })
+            return { items: page.actions, nextPageToken: page.nextPageToken }
+          })
+        })
+        await printList(context, actionShape, allOf(lists))
+      }),
+  },
 ]
+
+async function* allOf<T>(lists: AsyncIterable<T[]>[]): AsyncGenerator<T[]> {
+  for (const list of lists) yield* list
+}
+
+const actionShape: ListShape<Action> = {
+  headings: ['TIME', 'CALLER', 'ACTION', 'TARGET', 'REQUEST', 'NOTE'],
+  cells: ({ actionTime, caller, action, target, requestId, note }) => [
+    time(actionTime),
+    ...[caller, action, target, requestId, note].map(printable),
+  ],
+  json: (action) => jsonLine(ActionSchema, action),
+  none: 'no actions',
+}
 
 const accessShape: ListShape<AuditEntry> = {
   headings: ['TIME', 'CALLER', 'ACTION', 'TARGET', 'REQUEST', 'DETAILS'],

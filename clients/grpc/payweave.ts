@@ -16,6 +16,7 @@ import {
 import { ReviewReportService } from '../../gen/payweave/accounts/v1/review_report_pb.js'
 import { SettlementPostingService } from '../../gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { ApprovalService } from '../../gen/payweave/approvals/v1/approvals_pb.js'
+import { ActionAuditService } from '../../gen/payweave/audit/v1/audit_pb.js'
 import { BillerService } from '../../gen/payweave/backend/v1/billers_pb.js'
 import { ChargeService } from '../../gen/payweave/backend/v1/charges_pb.js'
 import { PayoutService } from '../../gen/payweave/backend/v1/payouts_pb.js'
@@ -65,6 +66,7 @@ export const services = {
   paymentOperations: ['payments', PaymentOperationsService],
   routing: ['payments', RoutingService],
   refundApprovals: ['payments', ApprovalService],
+  paymentActions: ['payments', ActionAuditService],
   paymentEventDeadLetters: ['payments', EventDeadLetterService],
   access: ['accounts', AccessService],
   accounts: ['accounts', AccountsService],
@@ -81,6 +83,7 @@ export const services = {
   accountEventDeadLetters: ['accounts', EventDeadLetterService],
   institution: ['institution', InstitutionService],
   transferReports: ['institution', TransferReportService],
+  institutionActions: ['institution', ActionAuditService],
   quotes: ['quotes', QuotesService],
   billing: ['billing', BillingService],
   catalogue: ['billing', CatalogueService],

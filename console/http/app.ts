@@ -9,6 +9,7 @@ import type { Clients, Record as RecordCall } from '../clients.ts'
 import { assets, sendPage } from '../pages/render.ts'
 import type { Parts } from '../parts/reader.ts'
 import { registerAccess } from '../routes/access.ts'
+import { registerActions } from '../routes/administration/actions.ts'
 import { registerAllRequests } from '../routes/administration/all-requests.ts'
 import { registerCatalogue } from '../routes/administration/catalogue.ts'
 import { registerEventDeadLetters } from '../routes/administration/event-dead-letters.ts'
@@ -157,6 +158,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerCatalogue(app, { worker, clients })
   registerRouting(app, { worker, clients })
   registerAudit(app, { worker, clients, db, people })
+  registerActions(app, { worker, clients, people })
   return app
 }
 

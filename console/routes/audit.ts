@@ -161,6 +161,7 @@ function linksOf(may: May, here: string, file: string) {
     ...(mayCatalogue
       ? [{ name: 'catalogue', label: 'Catalogue and bills', href: '/audit/catalogue' }]
       : []),
+    { name: 'actions', label: 'What was asked again', href: '/audit/actions' },
     { name: 'calls', label: 'Calls of people', href: '/audit/calls' },
   ]
   const others = audits.filter(({ name }) => name !== here)

@@ -115,6 +115,7 @@ function partsSection(replicas: Replica[]): Section {
   )
   return {
     heading: 'Parts',
+    commands: ['status'],
     note: `Every replica whose address is known; those that are not ready come first.${cut}`,
     table: {
       head: ['Part', 'Address', 'Health', 'Problem', 'Started', 'Memory', 'Event loop, p99'],

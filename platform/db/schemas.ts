@@ -4,9 +4,9 @@ import { join } from 'node:path'
 
 /** Tables of the platform that a schema holds besides its service's own. */
 const shared = {
-  payments: ['clock', 'outbox', 'dead-letters', 'keys', 'approvals'],
+  payments: ['clock', 'outbox', 'dead-letters', 'keys', 'approvals', 'actions'],
   accounts: ['clock', 'outbox', 'inbox', 'dead-letters', 'keys'],
-  institution: ['clock', 'outbox'],
+  institution: ['clock', 'outbox', 'actions'],
   quotes: ['clock'],
   billing: ['clock', 'outbox', 'keys', 'approvals'],
   delivery: ['clock', 'inbox', 'dead-letters'],

@@ -3,10 +3,12 @@
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { MovementService } from '#gen/payweave/accounts/v1/movement_pb.js'
+import { ActionAuditService } from '#gen/payweave/audit/v1/audit_pb.js'
 import { TransferService } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
 import { TransferReportService } from '#gen/payweave/institution/v1/transfer_report_pb.js'
 import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
+import { actionAuditService } from '#platform/actions/action-service.ts'
 import { readSettings } from '#platform/config/config.ts'
 import { startOutbox } from '#platform/events/outbox.ts'
 import { runService } from '#platform/process/service.ts'
@@ -55,6 +57,7 @@ runService(
       routes: (router) => {
         router.service(InstitutionService, institutionService(institution))
         router.service(TransferReportService, transferReportService(institution))
+        router.service(ActionAuditService, actionAuditService(db))
       },
       // Events wait in the outbox while the broker is away, so the service is ready without it.
       parts: [

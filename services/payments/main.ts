@@ -1,6 +1,7 @@
 // Starts the payments service: its RPCs, its workers, its outbox.
 import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
+import { ActionAuditService } from '#gen/payweave/audit/v1/audit_pb.js'
 import { ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
 import { EventDeadLetterService } from '#gen/payweave/events/v1/event_dead_letter_pb.js'
@@ -11,6 +12,7 @@ import { PaymentOperationsService } from '#gen/payweave/payments/v1/operations_p
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
 import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
+import { actionAuditService } from '#platform/actions/action-service.ts'
 import { readSettings, type SettingsOf } from '#platform/config/config.ts'
 import { eventDeadLetterService } from '#platform/events/dead-letter-service.ts'
 import { startOutbox } from '#platform/events/outbox.ts'
@@ -73,6 +75,7 @@ runService(
         router.service(ChargeReportService, chargeReportService(payments))
         router.service(SettlementService, settlementService(db, settings.backendName))
         router.service(PaymentOperationsService, paymentOperationsService(db))
+        router.service(ActionAuditService, actionAuditService(db))
         router.service(RoutingService, routingService(engine.routes))
         router.service(ApprovalService, refundApprovalService(payments))
         router.service(

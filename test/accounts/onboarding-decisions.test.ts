@@ -167,6 +167,14 @@ describe('open reviews', () => {
     await eventually(() => tries() > before)
     await eventually(async () => expect(await refusal(retry('operator'))).toBe('REVIEW_NOT_FOUND'))
     expect(await failing()).toBeUndefined()
+    const audit = {
+      name: 'audit_of_task_retries',
+      text: `select caller, details from access_audit where action = 'retry_backend_task' and target_id = '${reviewId}'`,
+    }
+    expect(await harness.db.rows(audit, [])).toContainEqual({
+      caller: expect.stringContaining('console:') as string,
+      details: { kind: 'submit_onboarding' },
+    })
   })
 
   it('files of an open review are read byte for byte by those who decide', async () => {

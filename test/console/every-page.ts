@@ -59,6 +59,7 @@ export const pages = {
   'the routing': () => '/routing',
   'the audit': () => '/audit',
   'the audit of the catalogue': () => '/audit/catalogue',
+  'the audit of actions': () => '/audit/actions',
   'the calls of people': () => '/audit/calls',
   'the end of a session': () => '/signed-out',
   'a page that does not exist': () => '/nowhere',

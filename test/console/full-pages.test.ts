@@ -45,6 +45,7 @@ const ofStaff = [
   'dead-letters/events',
   'dead-letters/events/decisions',
   'audit/catalogue',
+  'audit/actions',
   'api-log',
   'routing',
   'audit',

@@ -14,6 +14,7 @@ import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { BackendTaskService, OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
+import { ActionAuditService } from '#gen/payweave/audit/v1/audit_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { ApiLogService } from '#gen/payweave/delivery/v1/api_log_pb.js'
@@ -111,10 +112,14 @@ export async function startHarness(texts?: Texts) {
       [SettlementService, peers.paymentSettlements],
       [PaymentOperationsService, peers.paymentOperations],
       [RoutingService, peers.routing],
+      [ActionAuditService, peers.actions],
       [ApprovalService, peers.approvals.refunds.handlers],
       [EventDeadLetterService, peers.eventDeadLetters],
     ]),
-    serve('institution', [[InstitutionService, peers.institution]]),
+    serve('institution', [
+      [InstitutionService, peers.institution],
+      [ActionAuditService, peers.actions],
+    ]),
     serve('quotes', [[QuotesService, peers.quotes]]),
     serve('billing', [
       [CatalogueService, peers.catalogue],

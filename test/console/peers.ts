@@ -371,6 +371,7 @@ export function newPeers(texts: Texts = evilTexts) {
     ...handlers,
     ...staffPeers(seen, texts, many),
     ...eventPeers(seen, texts, many),
+    actions: auditPeers(seen, texts, many, institutionId).actions,
   }
 }
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TransferState } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { TransactionStatus, TransactionType } from '#gen/payweave/institution/v1/institution_pb.js'
 import { TransferOutcome } from '#gen/payweave/institution/v1/transfer_report_pb.js'
+import { listActions } from '#platform/actions/action-store.ts'
 import { businessTime } from '#platform/testing/business-time.ts'
 import { bringForward } from '../../services/institution/store/work-store.ts'
 import { eventually } from '../support/eventually.ts'
@@ -113,6 +114,12 @@ it('the back end is asked for the outcome of a transfer at once when a person wa
   await harness.becomes(made.transactionId, TransactionStatus.COMPLETED)
   await eventually(async () => expect(await refusal(resume())).toBe('TRANSACTION_NOT_FOUND'))
   expect(await refusal(resume(randomUUID()))).toBe('TRANSACTION_NOT_FOUND')
+  const any = { caller: '', target: '' }
+  const recorded = await listActions(harness.db, any, undefined, 10)
+  expect(recorded.map(({ action, target }) => [action, target])).toContainEqual([
+    'resume_transaction',
+    made.movementId,
+  ])
 })
 
 describe('a transfer from the outside', () => {

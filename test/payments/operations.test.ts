@@ -10,6 +10,7 @@ import {
   WaitingRefundState,
 } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PayerState } from '#gen/payweave/payments/v1/payments_pb.js'
+import { listActions } from '#platform/actions/action-store.ts'
 import { eventually } from '../support/eventually.ts'
 import { at, type Harness, payer, startHarness } from './harness.ts'
 import { as } from './person.ts'
@@ -112,6 +113,11 @@ it('a refund without an outcome is sent again when a person asks, however often,
   await eventually(() => refunds.has(refundId))
   await harness.reports.reportRefund({ refundId, outcome: TransferOutcome.COMPLETED })
   await expect(repeat()).rejects.toMatchObject({ reason: 'CHARGE_NOT_FOUND' })
+  const asked = await listActions(harness.db, { caller: '', target: refundId }, undefined, 10)
+  const line = ['repeat_refund', 'console:support@example.com']
+  expect(asked.map(({ action, caller }) => [action, caller])).toEqual([line, line])
+  const others = { caller: 'console:other@example.com', target: refundId }
+  expect(await listActions(harness.db, others, undefined, 10)).toEqual([])
 })
 
 describe('attempts without an outcome', () => {

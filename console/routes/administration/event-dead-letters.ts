@@ -12,6 +12,7 @@ import { asFile, type Work, type Worker } from '../../http/work.ts'
 import { type Cell, code, type Form, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf, wordOf } from '../../pages/words.ts'
+import type { NameOf } from '../../sign-in/people.ts'
 import { chained, nextPageUrl, sendCsv } from '../list.ts'
 
 const path = '/dead-letters/events'
@@ -53,6 +54,10 @@ export function registerEventDeadLetters(app: FastifyInstance, { worker, clients
   app.get(
     `${path}/decisions`,
     worker.page((work) => showDecisions(work, clients)),
+  )
+  app.get(
+    `${path}/decisions.csv`,
+    worker.page((work) => sendDecisions(work, clients), asFile),
   )
   app.post(
     `${path}/retry`,
@@ -171,18 +176,19 @@ function rowOf(service: string, letter: EventDeadLetter, may: May): Cell[] {
 }
 
 async function showDecisions(work: Work, clients: Clients) {
-  const { request, reply, query } = work
+  const { request, reply, query, namesOf } = work
   const sections = await Promise.all(
     services.map(async (service): Promise<Section> => {
       const wanted = { pageSize, pageToken: query.get(service) ?? '' }
       const client = clients.eventDeadLetters[service]
       const page = await client.listEventDeadLetterDecisions(wanted)
+      const nameOf = await namesOf(page.decisions.map(({ caller }) => caller))
       return {
         heading: `In ${service}`,
         table: {
           head: ['When', 'Who', 'Did', 'Event', 'Subject', 'Note', 'Request'],
           empty: 'Nobody has decided anything.',
-          rows: page.decisions.map(decisionRow),
+          rows: page.decisions.map((one) => decisionRow(one, nameOf)),
         },
         ...nextPageUrl(request.url, page.nextPageToken, service),
         rpc: 'payweave.events.v1.EventDeadLetterService/ListEventDeadLetterDecisions',
@@ -190,17 +196,50 @@ async function showDecisions(work: Work, clients: Clients) {
       }
     }),
   )
-  const links = [{ label: 'Dead letters', href: path }]
+  const links = [
+    { label: 'CSV', href: `${path}/decisions.csv` },
+    { label: 'Dead letters', href: path },
+  ]
   return sendSections(reply, {
     title: 'Decisions about events',
     sections: [{ filters: { fields: [], links } }, ...sections],
   })
 }
 
-function decisionRow(one: EventDeadLetterDecision): Cell[] {
+function sendDecisions(work: Work, { eventDeadLetters }: Clients) {
+  const read = chained(
+    services.map((service) => async (pageToken: string) => {
+      const wanted = { pageSize: csvPageSize, pageToken }
+      const page = await eventDeadLetters[service].listEventDeadLetterDecisions(wanted)
+      const rows = page.decisions.map((one) => decisionCells(service, one))
+      return { rows, nextPageToken: page.nextPageToken }
+    }),
+  )
+  return sendCsv(work, 'event-decisions', decisionHead, read)
+}
+
+const decisionHead = [
+  'decided',
+  'service',
+  'caller',
+  'decision',
+  'event_id',
+  'subject',
+  'note',
+  'request_id',
+]
+
+function decisionCells(service: string, one: EventDeadLetterDecision): string[] {
+  const { decideTime, caller, discarded, deadLetter, note, requestId } = one
+  const what = discarded ? 'discarded' : 'retried'
+  const { eventId = '', subject = '' } = deadLetter ?? {}
+  return [timeOf(decideTime)?.iso ?? '', service, caller, what, eventId, subject, note, requestId]
+}
+
+function decisionRow(one: EventDeadLetterDecision, nameOf: NameOf): Cell[] {
   return [
     { at: one.decideTime },
-    text(one.caller),
+    text(nameOf(one.caller)),
     { state: one.discarded ? 'discarded' : 'retried' },
     code(one.deadLetter?.eventId || 'none'),
     code(one.deadLetter?.subject ?? ''),

@@ -81,6 +81,8 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'payweave.events.v1.InboxService/*': producers,
   // For people of the staff, in the console, and for operators by bearer.
   'payweave.events.v1.EventDeadLetterService/*': [],
+  // For people of the staff, in the console, and for operators by bearer.
+  'payweave.audit.v1.ActionAuditService/*': [],
   // For people who test in a sandbox, by bearer.
   'payweave.clock.v1.ClockService/*': [],
   // For operators, who pass as bearers.

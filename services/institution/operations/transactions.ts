@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure, reasons } from '#core/errors/errors.ts'
 import { digestsEqual, hashToken } from '#core/identity/digest.ts'
 import { randomId } from '#core/identity/id.ts'
+import { recordAction } from '#platform/actions/action-store.ts'
 import { currentContext, runWithContext } from '#platform/rpc/context.ts'
 import { newTraceparent } from '#platform/telemetry/spans.ts'
 import type { Shown } from '../api/messages.ts'
@@ -155,7 +156,10 @@ export async function resumeTransaction(
   { db, notify }: Institution,
   movementId: string,
 ): Promise<void> {
-  if (!(await resume(db, movementId)))
-    throw new Failure('TRANSACTION_NOT_FOUND', 'no such transaction has a step left')
+  await db.transaction(async (tx) => {
+    if (!(await resume(tx, movementId)))
+      throw new Failure('TRANSACTION_NOT_FOUND', 'no such transaction has a step left')
+    await recordAction(tx, { action: 'resume_transaction', target: movementId })
+  })
   notify()
 }

@@ -7,7 +7,8 @@ import {
   type PaymentOperationsService,
   WaitingRefundState,
 } from '#gen/payweave/payments/v1/operations_pb.js'
-import type { Queryable } from '#platform/db/db.ts'
+import { recordAction } from '#platform/actions/action-store.ts'
+import type { Database } from '#platform/db/db.ts'
 import { auditName, currentContext } from '#platform/rpc/context.ts'
 import type { Task } from '../domain/transition.ts'
 import {
@@ -34,10 +35,11 @@ const kinds: Record<Task['kind'], CallKind> = {
 
 /**
  * The handlers of PaymentOperationsService. `settleRefund` refuses a refund that has not failed, `retryCall` a call
- * that is not open, `enquireAttempt` and `repeatRefund` what has an outcome, with CHARGE_NOT_FOUND, `listProcessingAttempts` a bad page token with INVALID_PARAMETER. All reject as a Queryable does.
+ * that is not open, `enquireAttempt` and `repeatRefund` what has an outcome, with CHARGE_NOT_FOUND, `listProcessingAttempts` a bad page token with INVALID_PARAMETER. All reject as a Queryable does. What asks again, or sends a
+ * call once more, writes an action of its caller in the same transaction.
  */
 export function paymentOperationsService(
-  db: Queryable,
+  db: Database,
 ): ServiceImpl<typeof PaymentOperationsService> {
   return {
     ...askingHandlers(db),
@@ -97,29 +99,38 @@ export function paymentOperationsService(
         nextPageToken,
       }
     },
-    async retryCall({ subjectId, kind: wanted }) {
-      const kind = (Object.keys(kinds) as Task['kind'][]).find((one) => kinds[one] === wanted)
-      if (kind === undefined || !(await retryCall(db, subjectId, kind))) {
-        throw new Failure('CHARGE_NOT_FOUND', 'no such call is open')
-      }
-      return {}
-    },
   }
 }
 
-/** What has the back end asked again now. */
-function askingHandlers(db: Queryable) {
+/** What has the back end asked again, or a call sent to it once more, now. */
+function askingHandlers(db: Database) {
   return {
+    async retryCall({ subjectId, kind: wanted }) {
+      const kind = (Object.keys(kinds) as Task['kind'][]).find((one) => kinds[one] === wanted)
+      await db.transaction(async (tx) => {
+        if (kind === undefined || !(await retryCall(tx, subjectId, kind))) {
+          throw new Failure('CHARGE_NOT_FOUND', 'no such call is open')
+        }
+        await recordAction(tx, { action: `retry_${kind}`, target: subjectId })
+      })
+      return {}
+    },
     async enquireAttempt({ attemptId }) {
-      if (!(await enquireAttempt(db, attemptId))) {
-        throw new Failure('CHARGE_NOT_FOUND', 'no such attempt waits for its outcome')
-      }
+      await db.transaction(async (tx) => {
+        if (!(await enquireAttempt(tx, attemptId))) {
+          throw new Failure('CHARGE_NOT_FOUND', 'no such attempt waits for its outcome')
+        }
+        await recordAction(tx, { action: 'enquire_attempt', target: attemptId })
+      })
       return {}
     },
     async repeatRefund({ refundId }) {
-      if (!(await repeatRefund(db, refundId))) {
-        throw new Failure('CHARGE_NOT_FOUND', 'no such refund waits for its outcome')
-      }
+      await db.transaction(async (tx) => {
+        if (!(await repeatRefund(tx, refundId))) {
+          throw new Failure('CHARGE_NOT_FOUND', 'no such refund waits for its outcome')
+        }
+        await recordAction(tx, { action: 'repeat_refund', target: refundId })
+      })
       return {}
     },
   } satisfies Partial<ServiceImpl<typeof PaymentOperationsService>>

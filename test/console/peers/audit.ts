@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import type { ActionAuditService } from '#gen/payweave/audit/v1/audit_pb.js'
 import type { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { type Many, type Texts, time } from '../rows.ts'
 
@@ -33,5 +34,14 @@ export function auditPeers(
       return { changes: many({ ...entry, note: texts.note, occurTime: time }, pageSize) }
     },
   } satisfies Partial<ServiceImpl<typeof CatalogueService>>
-  return { access, catalogue }
+  const actions: ServiceImpl<typeof ActionAuditService> = {
+    listActions({ caller, target, pageSize }) {
+      seen('ListActions')
+      if (caller !== '' && caller !== texts.person) return {}
+      if (target !== '' && target !== institutionId) return {}
+      const entry = { caller: texts.person, action: 'repeat_refund', target: institutionId }
+      return { actions: many({ ...entry, note: texts.note, actionTime: time }, pageSize) }
+    },
+  }
+  return { access, catalogue, actions }
 }

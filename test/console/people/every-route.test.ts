@@ -85,7 +85,7 @@ it('every page of the staff and of access names commands of payweave, which exis
   const base = `/projects/${harness.peers.projects.demo.projectId}`
   const names = portableCommands.map(({ name }) => name)
   const places =
-    'inbox approvals stuck receivers dead-letters dead-letters/events dead-letters/events/decisions api-log ledger catalogue routing audit audit/catalogue'
+    'inbox approvals stuck receivers dead-letters dead-letters/events dead-letters/events/decisions api-log ledger catalogue routing audit audit/catalogue audit/actions'
   const ofStaff = places.split(' ').map((place) => `/${place}`)
   for (const path of [...ofStaff, `${base}/access`, `${base}/receivers`, `${base}/developers`]) {
     const { text } = await browser.get(path)

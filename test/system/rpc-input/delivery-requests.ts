@@ -1,9 +1,10 @@
-// The good requests of delivery, for the sweep of bad input.
+// The good requests of delivery, and of services that several processes serve, for the sweep of bad input.
 import { randomUUID } from 'node:crypto'
 import { zstdCompressSync } from 'node:zlib'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { newId } from '#core/identity/id.ts'
 import { tokenOf } from '#core/paging.ts'
+import { ActionAuditService } from '#gen/payweave/audit/v1/audit_pb.js'
 import { ApiLogService, RequestOutcome } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import {
@@ -174,6 +175,16 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
           projectId,
           pageSize: 10,
           pageToken: Buffer.from(`1700000000000 ${randomUUID()}`).toString('base64url'),
+        },
+      ],
+    }),
+    ...requestsFor(ActionAuditService, {
+      listActions: [
+        {
+          caller: 'on-call',
+          target: 'attempt-1',
+          pageSize: 10,
+          pageToken: Buffer.from(randomUUID()).toString('base64url'),
         },
       ],
     }),

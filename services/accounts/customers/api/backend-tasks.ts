@@ -6,7 +6,9 @@ import {
   BackendTaskKind,
   type BackendTaskService,
 } from '#gen/payweave/accounts/v1/onboarding_pb.js'
-import type { Queryable } from '#platform/db/db.ts'
+import type { Database } from '#platform/db/db.ts'
+import { actor } from '../../access/operations/change.ts'
+import { insertAudit } from '../../access/store/project-store.ts'
 import { listFailingTasks, retryTask, type TaskKind } from '../store/task-store.ts'
 
 const usualMinAttempts = 3
@@ -25,7 +27,7 @@ export function backendTaskService({
   db,
   onDue,
 }: {
-  db: Queryable
+  db: Database
   /** Called when a task was made due. */
   onDue: () => void
 }): ServiceImpl<typeof BackendTaskService> {
@@ -45,9 +47,14 @@ export function backendTaskService({
     },
     async retryBackendTask({ subjectId, kind: wanted }) {
       const kind = (Object.keys(kinds) as TaskKind[]).find((one) => kinds[one] === wanted)
-      if (kind === undefined || !(await retryTask(db, subjectId, kind))) {
-        throw new Failure('REVIEW_NOT_FOUND', 'no such task is open')
-      }
+      const { caller, requestId } = actor()
+      await db.transaction(async (tx) => {
+        if (kind === undefined || !(await retryTask(tx, subjectId, kind))) {
+          throw new Failure('REVIEW_NOT_FOUND', 'no such task is open')
+        }
+        const what = { action: 'retry_backend_task', targetId: subjectId, details: { kind } }
+        await insertAudit(tx, { caller, requestId, projectId: undefined, ...what })
+      })
       onDue()
       return {}
     },
