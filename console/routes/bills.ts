@@ -83,7 +83,8 @@ async function sendList(work: ProjectWork, { bills }: Clients) {
         },
         table: {
           head: ['Payment', 'Amount', 'State', 'Biller', 'Customer', 'Your reference', 'Created'],
-          empty: 'No bill payment matches. POST /bill/pay makes one; another filter may show more.',
+          empty:
+            'No bill payment matches. POST /bill_payments/pay makes one; another filter may show more.',
           rows: listed.payments.map((one) => [
             row(one.transactionId, `${base}/${one.transactionId}`),
             amountOf(one),

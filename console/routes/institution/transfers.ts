@@ -62,7 +62,7 @@ async function sendList(work: ProjectWork, { institution }: Clients) {
         table: {
           head: ['Your id', 'Amount', 'State', 'Type', 'From', 'To', 'Institution', 'Created'],
           empty:
-            'No transfer matches. POST /institution/post makes one; another filter may show more.',
+            'No transfer matches. POST /institution/transaction makes one; another filter may show more.',
           rows: listed.transactions.map((one) => [
             row(one.transactionId, `${base}/${one.movementId}`),
             moneyCell(one.amount),
