@@ -31,7 +31,7 @@ import {
 import { sendSections } from '../../pages/render.ts'
 import { money, valueOf, wordOf } from '../../pages/words.ts'
 import { quotePath } from '../institution/quotes.ts'
-import { chained, firstRows, formId, nextPageUrl, sendCsv } from '../list.ts'
+import { chained, formId, nextPageUrl, rowsAt, sendCsv } from '../list.ts'
 import { csvHead, csvOf } from './csv.ts'
 
 /** Rows of each of six sections. */
@@ -130,12 +130,12 @@ async function show(work: Work, clients: Clients) {
     part(
       'calls to the back end',
       () => paymentOperations.listFailingCalls({}),
-      ({ calls }) => callsSection(calls, may),
+      ({ calls }) => callsSection(work, calls),
     ),
     part(
       'profiles and consents',
       () => backendTasks.listBackendTasks({}),
-      ({ tasks }) => tasksSection(tasks, may),
+      ({ tasks }) => tasksSection(work, tasks),
     ),
     part(
       'payments that are processed',
@@ -173,13 +173,13 @@ function retryForm({ subjectId, kind }: FailingCall): Form {
   }
 }
 
-function callsSection(calls: FailingCall[], may: May): Section {
-  const { rows, cut } = firstRows(calls, pageSize)
+function callsSection({ request, query, may }: Work, calls: FailingCall[]): Section {
+  const { rows, nextPageToken } = rowsAt(calls, query.get('calls'), pageSize)
   const mayRetry = may('payweave.payments.v1.PaymentOperationsService/RetryCall')
   return {
     heading: 'Calls to the back end',
     facts: [['File of all', { text: 'CSV', href: '/stuck.csv' }]],
-    note: `These have failed at least three times. They are repeated for ever, at most a minute apart.${cut}`,
+    note: 'These have failed at least three times. They are repeated for ever, at most a minute apart.',
     table: {
       head: ['Due since', 'For', 'Payment', 'Attempts', 'Next', 'Retry'],
       empty: 'The back end takes every call.',
@@ -192,6 +192,7 @@ function callsSection(calls: FailingCall[], may: May): Section {
         mayRetry ? { forms: [retryForm(one)] } : text('operators retry'),
       ]),
     },
+    ...nextPageUrl(request.url, nextPageToken, 'calls'),
     rpc: [
       'payweave.payments.v1.PaymentOperationsService/ListFailingCalls',
       'payweave.payments.v1.PaymentOperationsService/RetryCall',
@@ -200,12 +201,12 @@ function callsSection(calls: FailingCall[], may: May): Section {
   }
 }
 
-function tasksSection(tasks: BackendTask[], may: May): Section {
-  const { rows, cut } = firstRows(tasks, pageSize)
+function tasksSection({ request, query, may }: Work, tasks: BackendTask[]): Section {
+  const { rows, nextPageToken } = rowsAt(tasks, query.get('tasks'), pageSize)
   const mayRetry = may('payweave.accounts.v1.BackendTaskService/RetryBackendTask')
   return {
     heading: 'Profiles and consents',
-    note: `The back end has not taken these for at least three times. They are repeated for ever, at most a minute apart.${cut}`,
+    note: 'The back end has not taken these for at least three times. They are repeated for ever, at most a minute apart.',
     table: {
       head: ['Due since', 'For', 'Review or challenge', 'Project', 'Attempts', 'Next', 'Retry'],
       empty: 'The back end takes every profile and every question.',
@@ -219,6 +220,7 @@ function tasksSection(tasks: BackendTask[], may: May): Section {
         mayRetry ? { forms: [taskForm(one)] } : text('operators retry'),
       ]),
     },
+    ...nextPageUrl(request.url, nextPageToken, 'tasks'),
     rpc: [
       'payweave.accounts.v1.BackendTaskService/ListBackendTasks',
       'payweave.accounts.v1.BackendTaskService/RetryBackendTask',
