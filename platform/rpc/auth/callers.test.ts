@@ -17,6 +17,7 @@ import { OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
+import { ActionAuditService } from '#gen/payweave/audit/v1/audit_pb.js'
 import { BillerService } from '#gen/payweave/backend/v1/billers_pb.js'
 import { ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
@@ -74,6 +75,7 @@ const services: DescService[] = [
   DeadLetterService,
   MerchantDeliveryService,
   InboxService,
+  ActionAuditService,
   EventDeadLetterService,
   ServerReflection,
   ServerReflectionAlpha,
