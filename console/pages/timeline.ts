@@ -1,6 +1,6 @@
 // What happened to a payment, in sentences: its own history and the attempts of its pushes, oldest first.
 
-import { timestampMs } from '@bufbuild/protobuf/wkt'
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import { refusalReasons, wordOf } from '#core/payment/words.ts'
 import { type Attempt, AttemptOutcome } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { MerchantDelivery } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
@@ -9,10 +9,12 @@ import {
   PaymentEventType,
   type PaymentHistoryEvent,
 } from '#gen/payweave/payments/v1/payments_pb.js'
-import { money, timeOf } from './words.ts'
+import { money } from './words.ts'
 
-/** One sentence, when it became true, and the page of the push that it is about. */
-type Line = { at: PaymentHistoryEvent['time']; sentence: string; href?: string }
+type Time = PaymentHistoryEvent['time']
+
+/** One sentence, when it became true, the time that it ends with, and the page of the push that it is about. */
+type Line = { at: Time; sentence: string; until?: Time; href?: string }
 
 /** The whole history, oldest first. `pushes` is the path of the project's pushes. */
 export function timelineOf(
@@ -20,10 +22,14 @@ export function timelineOf(
   deliveries: MerchantDelivery[],
   pushes: string,
 ): Line[] {
-  const own = events.map((event) => ({ at: event.time, sentence: eventSentence(event, currency) }))
+  const own = events.map((event) => ({
+    at: event.time,
+    sentence: eventSentence(event, currency),
+    until: event.releaseTime,
+  }))
   const pushed = deliveries.flatMap((delivery) =>
     delivery.attempts.map((attempt) => ({
-      at: attempt.startTime,
+      at: timeOf(attempt),
       sentence: `${delivery.eventType}, ${attemptSentence(attempt)}`,
       href: `${pushes}/${delivery.deliveryId}`,
     })),
@@ -32,11 +38,17 @@ export function timelineOf(
   return [...own, ...pushed].toSorted((one, other) => msOf(one) - msOf(other))
 }
 
+/** When an attempt had its outcome; the start of one that has none yet. */
+function timeOf({ startTime, durationMs, outcome }: Attempt): Time {
+  if (startTime === undefined || outcome === AttemptOutcome.STARTED) return startTime
+  return timestampFromMs(timestampMs(startTime) + durationMs)
+}
+
 function msOf({ at }: Line): number {
   return at === undefined ? 0 : timestampMs(at)
 }
 
-type Words = { party: string; amount: string; reason: string; refusal: string; release: string }
+type Words = { party: string; amount: string; reason: string; refusal: string }
 
 const sentences: Record<PaymentEventType, (words: Words) => string> = {
   [PaymentEventType.UNSPECIFIED]: () => 'something happened that this release has no words for',
@@ -49,7 +61,7 @@ const sentences: Record<PaymentEventType, (words: Words) => string> = {
     `${amount} came from ${party} for a share that had ended or was paid; it is refunded`,
   [PaymentEventType.PAYMENT_PARTIALLY_PAID]: () => 'the first of several payers has paid',
   [PaymentEventType.PAYMENT_PAID]: () => 'every payer has paid',
-  [PaymentEventType.PAYMENT_CANCELLED]: () => 'the merchant cancelled the request',
+  [PaymentEventType.PAYMENT_CANCELLED]: () => 'the request was cancelled',
   [PaymentEventType.PAYMENT_EXPIRED]: () => 'the time to pay ran out',
   [PaymentEventType.PAYMENT_FAILED]: () => 'the request failed',
   [PaymentEventType.PAYMENT_REFUNDED]: ({ reason }) =>
@@ -59,8 +71,8 @@ const sentences: Record<PaymentEventType, (words: Words) => string> = {
   [PaymentEventType.REFUND_COMPLETED]: ({ party, amount }) => `${party} has ${amount} back`,
   [PaymentEventType.REFUND_FAILED]: ({ party, amount }) =>
     `the back end refused the refund of ${amount} to ${party} for good`,
-  [PaymentEventType.PAYOUT_SCHEDULED]: ({ party, amount, release }) =>
-    `${amount} for ${party} is held until ${release}`,
+  [PaymentEventType.PAYOUT_SCHEDULED]: ({ party, amount }) =>
+    `${amount} for ${party} is held until`,
   [PaymentEventType.PAYOUT_SENT]: ({ party, amount }) =>
     `the payout of ${amount} to ${party} was sent to the back end`,
   [PaymentEventType.PAYOUT_COMPLETED]: ({ party, amount }) => `${party} has received ${amount}`,
@@ -76,7 +88,6 @@ function eventSentence(event: PaymentHistoryEvent, currency: string): string {
     amount: money(event.amountMinor, currency),
     reason: event.reason,
     refusal: wordOf(refusalReasons, event.refusalReason)?.replaceAll('_', ' ') ?? '',
-    release: timeOf(event.releaseTime)?.utc ?? 'its release',
   })
 }
 
