@@ -10,9 +10,15 @@ import { type Many, type Texts, time } from '../rows.ts'
 
 /** One rejected event, and a message that is none. */
 export function eventPeers(seen: (rpc: string) => void, texts: Texts, many: Many) {
-  const events = { eventId: randomUUID(), deadLetterId: randomUUID() }
+  const events = {
+    eventId: randomUUID(),
+    deadLetterId: randomUUID(),
+    /** Who made the decisions. */
+    decidedBy: texts.person,
+  }
   const letter = {
-    ...events,
+    eventId: events.eventId,
+    deadLetterId: events.deadLetterId,
     side: DeadLetterSide.INBOX,
     subject: texts.id,
     reason: texts.note,
@@ -38,7 +44,12 @@ export function eventPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       return {}
     },
     listEventDeadLetterDecisions({ pageSize }) {
-      const decision = { caller: texts.person, decideTime: time, note: texts.note, discarded: true }
+      const decision = {
+        caller: events.decidedBy,
+        decideTime: time,
+        note: texts.note,
+        discarded: true,
+      }
       return { decisions: many({ ...decision, deadLetter: letter }, pageSize) }
     },
   }

@@ -155,6 +155,9 @@ it('pages show people by their address, records of before as they are, and filte
   const byId = await filter(id)
   expect(byId).toContain('PaymentOperationsService/ListFailingCalls')
   expect(byId).not.toContain('rpc/OfBefore')
+  harness.peers.events.decidedBy = `console:${id}`
+  const decisions = (await get(session, '/dead-letters/events/decisions')).body
+  expect(decisions).toMatch(/>\s*Kofi\.B@example\.com\s*</)
   const { held } = harness.peers.approvals.refunds
   held.requester = `console:${id}`
   expect((await get(session, '/approvals')).body).toContain('>you, <')
