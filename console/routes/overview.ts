@@ -36,7 +36,7 @@ async function show(work: ProjectWork, clients: Clients) {
   const { reply, project, query } = work
   const { projectId } = project
   const merchants = await merchantsOf(work, clients)
-  const merchant = merchantOf(merchants, query.get('merchant'))
+  const merchant = await merchantOf(work, clients, merchants, query.get('merchant'))
   const [summary, money, receivers] = await Promise.all([
     merchant === undefined
       ? undefined

@@ -54,7 +54,7 @@ async function sendList(work: ProjectWork, clients: Clients) {
   const { projectId } = project
   const base = `/projects/${projectId}/payments`
   const merchants = await merchantsOf(work, clients)
-  const merchant = merchantOf(merchants, query.get('merchant'))
+  const merchant = await merchantOf(work, clients, merchants, query.get('merchant'))
   const listed =
     merchant === undefined
       ? { payments: [], nextPageToken: '' }
@@ -120,7 +120,7 @@ const head = [
 
 async function sendFile(work: ProjectWork, clients: Clients) {
   const merchants = await merchantsOf(work, clients)
-  const merchant = merchantOf(merchants, work.query.get('merchant'))
+  const merchant = await merchantOf(work, clients, merchants, work.query.get('merchant'))
   const filter = { ...filterOf(work), pageSize: csvPageSize }
   return sendCsv(work, 'payments', head, async (pageToken) => {
     if (merchant === undefined) return { rows: [], nextPageToken: '' }

@@ -93,6 +93,9 @@ export function newPeers(texts: Texts = evilTexts) {
     },
     getMerchant({ projectId, merchantId }) {
       const { payment, merchantName, branding } = of(projectId)
+      if (merchantId === second.unlistedId) {
+        return { merchant: { merchantId, projectId, businessName: 'Unlisted' } }
+      }
       if (merchantId !== payment.merchantId) throw new Failure('MERCHANT_NOT_FOUND', 'unknown')
       return { merchant: { merchantId, projectId, businessName: merchantName, branding } }
     },

@@ -129,10 +129,32 @@ it('a merchant of another project is not found by its id, nor is its payment by 
   const { demo, other } = harness.peers.projects
   const browser = await harness.signedIn('abena')
   const path = `/projects/${demo.projectId}/payments?merchant=${other.payment.merchantId}`
-  const { text } = await browser.get(path)
-  expect(text).toContain(demo.payment.paymentId)
+  const { text, status } = await browser.get(path)
+  expect(status).toBe(404)
   expect(text).not.toContain(other.payment.paymentId)
 })
+
+it.each(['', '/payments', '/branding'])(
+  'a page of a merchant, %j, is of the one in its address, also beyond the first 200, and of nobody else',
+  async (page) => {
+    const { peers } = harness
+    const browser = await harness.signedIn('ama')
+    const { projectId } = peers.projects.demo
+    peers.second.isShown = true
+    const open = (merchant: string) =>
+      browser.get(`/projects/${projectId}${page}?${new URLSearchParams({ merchant }).toString()}`)
+    const beyond = await open(peers.second.unlistedId)
+    expect(beyond.status).toBe(200)
+    expect(beyond.text).toMatch(
+      new RegExp(`<option value="${peers.second.unlistedId}" selected>\\s*Unlisted`),
+    )
+    for (const unknown of [peers.projects.other.payment.merchantId, 'none']) {
+      expect([unknown, (await open(unknown)).status]).toEqual([unknown, 404])
+    }
+    expect((await open('')).status).toBe(200)
+    peers.second.isShown = false
+  },
+)
 
 it('pages of the staff are for no merchant', async () => {
   for (const id of ['abena', 'kwame']) {

@@ -10,7 +10,7 @@ import { allowFrames, protectFramed } from '../../http/guard.ts'
 import type { ProjectWork, Worker } from '../../http/work.ts'
 import { type Cell, code, type Field, type Form, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
-import { merchantOf, merchantsOf } from '../merchants.ts'
+import { merchantField, merchantOf, merchantsOf } from '../merchants.ts'
 import { type Texts, textsIn, textsOf, wantedIn } from './wanted.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -130,7 +130,7 @@ async function show(work: ProjectWork, clients: Clients, refused?: Refused) {
   const { reply, project, query, form } = work
   const merchants = await merchantsOf(work, clients)
   const named = form.get('merchant_id') ?? query.get('merchant')
-  const chosen = merchantOf(merchants, named)
+  const chosen = await merchantOf(work, clients, merchants, named)
   const title = `Branding of ${project.name}`
   if (chosen === undefined) {
     const note = 'The project has no merchant. Create one with: payweave merchant create <name>'
@@ -139,13 +139,7 @@ async function show(work: ProjectWork, clients: Clients, refused?: Refused) {
   const { projectId, merchantId } = chosen
   const { merchant = chosen } = await clients.access.getMerchant({ projectId, merchantId })
   allowFrames(reply)
-  const choice: Field = {
-    label: 'Merchant',
-    name: 'merchant',
-    type: 'select',
-    value: merchantId,
-    options: merchants.map((one) => ({ value: one.merchantId, label: one.businessName })),
-  }
+  const choice = merchantField(merchants, chosen)
   const page = {
     title,
     said: query.get('said') === 'stored' ? stored : undefined,

@@ -28,7 +28,13 @@ export function paymentsPeer({ of, seen, many, pages, crowd, refunds, texts }: O
   let open = 0
   const most = { atOnce: 0 }
   /** Another merchant of each project, when it is shown: the only one with payments of its number. */
-  const second = { isShown: false, merchantId: randomUUID(), number: '+12025550199' }
+  const second = {
+    isShown: false,
+    merchantId: randomUUID(),
+    number: '+12025550199',
+    /** A merchant that no list has, as one beyond its first page. */
+    unlistedId: randomUUID(),
+  }
   const payments: Partial<ServiceImpl<typeof PaymentsService>> = {
     async getPayment({ projectId, paymentId }) {
       seen('GetPayment')
