@@ -14,15 +14,15 @@ import { settlementMessage } from './settlement-messages.ts'
 const paymentSubject = 'pw.payments.event'
 
 /**
- * Events that no push follows, which no consumer has to confirm: the request has no URL for what happened, or nothing happened that
- * clients are informed of (a payer began to pay). Delivery consumes `pw.payments.*`, and this subject does not match that pattern
+ * Events that no push follows and no consumer has to confirm: the request has no URL for the push, or clients are not informed
+ * of the transition (a payer began to pay). Delivery consumes `pw.payments.*`, and this subject does not match that pattern
  * because it has one more word.
  */
 const unaddressedSubject = 'pw.payments.event.unaddressed'
 
 /**
- * Events in which money moved, which the ledger has to confirm too. A subject of their own spares the ledger all
- * others.
+ * Events in which money moved, which the ledger has to confirm too. They have a subject of their own, so that the ledger
+ * does not receive all other events.
  */
 const settledSubject = 'pw.payments.settled'
 

@@ -16,7 +16,7 @@ import type { PaymentSummary } from '../store/list-store.ts'
 import type { PaymentCount, PaymentCounts } from '../store/summary-store.ts'
 import { timestampOf } from './messages.ts'
 
-/** What a request wants listed of a project; empty filters take any. Throws MISSING_PARAMETER for an amount without its currency. */
+/** The filters of a list request; an empty filter matches all. Throws MISSING_PARAMETER for an amount without its currency. */
 export function listingOf(request: ListPaymentsRequest, projectId: string): PaymentListing {
   return {
     projectId,
@@ -73,7 +73,7 @@ export function historyMessage(
   }
 }
 
-/** What ended by hour and what is open, of which a state was counted up to `maxOpen`; amounts in minor units. */
+/** Ended payments by hour, and open ones by state, counted up to `maxOpen` each; amounts in minor units. */
 export function countsMessage(
   { hours, open, now }: PaymentCounts,
   maxOpen: number,

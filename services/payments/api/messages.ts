@@ -214,7 +214,7 @@ function receiptMessage({
   }
 }
 
-/** Enough of a name to recognize one's own, such as "Kofi B."; empty without a first name. */
+/** A shortened name that its owner recognizes, such as "Kofi B."; empty without a first name. */
 function recognizableName({ firstName, lastName }: Pick<Payer, 'firstName' | 'lastName'>): string {
   const [initial] = new Intl.Segmenter().segment(lastName.trim())
   const first = firstName.trim()
@@ -281,7 +281,7 @@ function aboutOf(kind: NoticeKind, value: number) {
     : ({ case: 'payerIndex', value } as const)
 }
 
-/** The number of a word, as the enum type that its field has. */
+/** The enum number of a word, with the type of its field. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- E comes from the place
 function enumOf<W extends string, E extends number>(words: Words<W>, word: W): E {
   return numberOf(words, word) as E

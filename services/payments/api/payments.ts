@@ -29,7 +29,7 @@ import { readCounts } from '../store/summary-store.ts'
 import { countsMessage, historyMessage, listingOf, summaryMessage } from './history-messages.ts'
 import { paymentMessage, type TokenOf } from './messages.ts'
 
-/** So many open payments of a state are counted: their rows are read for it. */
+/** Maximum number of open payments counted for each state, because counting reads their rows. */
 const maxOpen = 10_000
 
 /**

@@ -14,7 +14,7 @@ export type Charge = {
   paymentMethod: PaymentMethod
   businessName: string
   expireTime: Date
-  /** The key of its cash code; null for one from before key ids. */
+  /** Id of the key of its cash code; null if it was stored before keys had ids. */
   linkKeyId: string | null
 }
 

@@ -4,13 +4,13 @@ import type { FraudRules } from '#platform/config/config.ts'
 /** Why a request was stopped. */
 export type FraudFinding = 'blocked_number' | 'ceiling' | 'velocity'
 
-/** What a check looks at. */
+/** The input of a check. */
 export type FraudSubject = {
   amountMinor: bigint
   currency: string
   /** E.164 numbers of the payers, each once. */
   payerNumbers: string[]
-  /** Requests of the last minute that name one of them already: the maximum over the payers. */
+  /** Number of requests in the last minute with the same payer: the maximum over the payers. */
   recentRequests: number
 }
 

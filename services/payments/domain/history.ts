@@ -89,7 +89,7 @@ type SettlementRow = {
 
 type Entry = Omit<HistoryEvent, 'eventId'> & { key: string }
 
-/** The history, oldest first. Ids of entries depend on nothing but what they are about. */
+/** The history, oldest first. The id of an entry depends only on its subject, so it is the same in each response. */
 export function historyOf(rows: HistoryRows): HistoryEvent[] {
   const entries = [
     ...requestEntries(rows),

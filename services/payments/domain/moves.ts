@@ -1,10 +1,10 @@
 // The steps that a row takes through its states in the transitions of one batch. Pure.
 import type { Machine } from '#core/machine.ts'
 
-/** A step of a row, which is written only if the row stands in `from`. */
+/** A step of a row, which is written only if the state of the row is `from`. */
 export type Move<S> = { id: string; from: S; to: S }
 
-/** Joins the path of a row through a further transition to its path so far. */
+/** Extends the path of a row by the steps of a further transition. */
 export function addPath<S>(paths: Map<string, S[]>, id: string, path: readonly S[]): void {
   const earlier = paths.get(id)
   if (earlier === undefined) paths.set(id, [...path])

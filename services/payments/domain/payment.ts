@@ -36,7 +36,7 @@ export type Payer = {
   expireTime: Date
   /** False when the fraud rules stopped the request. */
   hasLink: boolean
-  /** The key of link token and cash code; null for a payer without a link or from before key ids. */
+  /** Id of the key of link token and cash code; null for a payer without a link, or stored before keys had ids. */
   linkKeyId: string | null
   /** The connector that has the charge; null for the default connector, in rows from before routes. */
   connector: string | null

@@ -86,7 +86,7 @@ export type Draft = {
   notices: Notice[]
 }
 
-/** What the event of a transition says beside the payment. */
+/** What the event of a transition contains besides the payment. */
 export type Fact = {
   kind: TransitionKind
   notices: Notice[]

@@ -36,7 +36,7 @@ export type Change = {
   /** The attempt of which earlier reports are read for the decision. */
   attempt?: AttemptKey
   decide: Decide
-  /** What a place without a payment is refused with. */
+  /** The error when the place names no payment. */
   absent: () => Failure
 }
 
@@ -87,8 +87,8 @@ export async function change(context: ChangeContext, wanted: Change): Promise<Ch
 }
 
 /**
- * Changes a payment alone, in the transaction that `within` runs: what else that writes is stored with the change or not at
- * all. Rejects as `change` does.
+ * Changes a payment alone, in the transaction that `within` runs, so that the other writes of `within` are stored with the
+ * change or not at all. Rejects as `change` does.
  */
 export async function changeWithin(
   context: ChangeContext,

@@ -22,7 +22,7 @@ import { change } from './change.ts'
 import { notFound, type PaymentContext } from './payments.ts'
 import { reportCharge } from './reports.ts'
 
-/** What payers' pages work with. */
+/** The dependencies of payers' pages. */
 export type CheckoutContext = { payments: PaymentContext; connectors: Connectors }
 
 /** What a page shows: a payment as one of its payers sees it, with their receipt or why they were refused. */
@@ -73,8 +73,8 @@ export async function getReceipt(
 }
 
 /**
- * Tries to pay with a wallet. A share that is not pending is shown as it is, so that of two submissions
- * one becomes an attempt. `refused` is true when this attempt was refused. UNSUPPORTED_CHANNEL_METHOD when the connector takes no
+ * Tries to pay with a wallet. A share that is not pending is returned as it is, so that only one of two submissions
+ * becomes an attempt. `refused` is true when this attempt was refused. UNSUPPORTED_CHANNEL_METHOD when the connector takes no
  * wallets, PAYMENT_NOT_PAYABLE when the back end cannot be reached or does not have the charge yet: no money moved, the share is
  * pending again, and the attempt does not count.
  */
@@ -194,7 +194,7 @@ function pageOfCards(language: string, channel: PaymentChannel): string {
   }).toString()
 }
 
-/** Cancels as the only payer wishes. PAYMENT_NOT_CANCELLABLE when others pay too, or it is too late. */
+/** Cancels the request for its only payer. PAYMENT_NOT_CANCELLABLE when there are other payers, or it is too late. */
 export async function cancelCheckout(
   { payments }: CheckoutContext,
   token: string,

@@ -24,7 +24,7 @@ export type PaymentListing = Omit<PaymentFilter, 'before' | 'limit'> & {
 
 const usualPageSize = 25
 const lastTime = new Date('9999-12-31T00:00:00Z')
-/** The place before all payments of one moment, since the order is from the newest to the oldest. */
+/** The position before all payments of one moment, in the order from the newest to the oldest. */
 const firstId = '00000000-0000-0000-0000-000000000000'
 
 /**
@@ -54,7 +54,7 @@ export async function listMerchantPayments(
 
 const purpose = 'page_token'
 
-/** The key that seals page tokens: the other keys that are derived from the same one are for something else. */
+/** The key that seals page tokens, derived for this purpose alone. */
 function pageKey({ keyId, key }: Key) {
   return { keyId, key: hashKey(key, purpose) }
 }

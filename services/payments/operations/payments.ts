@@ -43,7 +43,7 @@ import { type ChangeContext, change } from './change.ts'
 export type PaymentSettings = {
   feeSchedule: FeeSchedule
   fraudRules: FraudRules
-  /** Above it a refund by hand waits for a second person. */
+  /** A refund by a person above this amount waits for a second person. */
   refundApprovalAboveMinor: AmountsByCurrency
   timesToPayS: TimesToPay
   /** Accepts http and loopback URLs for pushes too; for a local start. */
@@ -62,7 +62,7 @@ export type PaymentContext = ChangeContext & {
   findMerchant: FindMerchant
 }
 
-/** Whose payment is meant; without a merchant any of the project. */
+/** The owner of a payment; without a merchant, any merchant of the project. */
 export type PaymentKey = { projectId: string; merchantId?: string; paymentId: string }
 
 /** A payment that was created, or the stored one when the request is a repeat. */

@@ -1,4 +1,4 @@
-// Refunds by hand: above the limit of their currency a second person approves them.
+// Refunds that people request: above the limit of the currency, a second person approves them.
 import { Failure } from '#core/errors/errors.ts'
 import type { Approval } from '#platform/approvals/approval-store.ts'
 import { currentActor, type Execute, requestApproval } from '#platform/approvals/approvals.ts'
@@ -29,7 +29,7 @@ export async function refundByHand(
   if (limitMinor === undefined || amountMinor <= limitMinor) {
     return { payment: await refundPayment(context, key, reason) }
   }
-  // It must be refundable now, too: a payment that gets paid in the meantime is not refunded by this call.
+  // The payment must be refundable at the time of the request, so that a payment that is paid later is not refunded by this call.
   if (refund(payment, payment.updateTime) === undefined) return { payment }
   const subject = { projectId, subjectId: paymentId, outcome: '' }
   const wanted = { ...subject, amountMinor, currency, note: reason }
@@ -39,7 +39,7 @@ export async function refundByHand(
   return { payment, approval }
 }
 
-/** Makes what executes an approved refund. It rejects with PAYMENT_NOT_REFUNDABLE, also when the payment is refunded already. */
+/** Makes the function that executes an approved refund. It rejects with PAYMENT_NOT_REFUNDABLE, also when the payment is refunded already. */
 export function executeRefund(context: PaymentContext): Execute {
   return async ({ projectId, subjectId: paymentId, note }, _, within) => {
     const key = { projectId, paymentId }

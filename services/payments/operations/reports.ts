@@ -11,7 +11,7 @@ import type { PaymentContext } from './payments.ts'
 /** Name of the connector that reports. Undefined for an outcome in the response to our own call, and for an operator's bearer. */
 export type Reporter = string | undefined
 
-/** What became of an attempt of a payer. */
+/** The outcome of an attempt of a payer. */
 export type AttemptReport = {
   attemptId: string
   outcome: AttemptOutcome

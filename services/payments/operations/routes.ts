@@ -11,7 +11,7 @@ import {
   putRoute,
 } from '../store/route-store.ts'
 
-/** What changes of routes need. */
+/** The dependencies of changes of routes. */
 export type RouteContext = {
   db: Database
   connectors: Connectors
@@ -22,7 +22,7 @@ export type RouteContext = {
 /** Who makes a change, for the audit. */
 export type Actor = { caller: string; requestId: string | undefined }
 
-/** A limit, because each replica keeps all routes in memory. */
+/** Maximum number of routes, because each replica keeps all of them in memory. */
 const maxRoutes = 1_000
 
 /** Makes or replaces a route. INVALID_PARAMETER for one that could never apply, an unknown connector, and one too many. */

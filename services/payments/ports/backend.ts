@@ -140,7 +140,7 @@ export function backendPort(
         try {
           return answerOf(await charges.payWithWallet({ chargeId: payerId, attemptId, pin }))
         } catch (error) {
-          // The enquiry makes it final that this attempt is never executed.
+          // After this answer the back end never executes the attempt.
           if (isUnimplemented(error)) return enquire(attemptId)
           throw error
         }
@@ -159,7 +159,7 @@ export function backendPort(
 }
 
 function answerOf(answer: GetAttemptResponse | PayWithWalletResponse): AttemptAnswer {
-  // A value that a later version of the contract added does not say that nothing was paid, so the worker enquires again.
+  // An unknown value of a later contract version does not prove that nothing was paid, so the worker enquires again.
   const outcome = outcomes[answer.outcome] ?? 'processing'
   if (outcome !== 'refused') return { outcome }
   return { outcome, refusalReason: wordOf(refusalReasons, answer.refusalReason) }

@@ -1,4 +1,4 @@
-// Statements on attempts to pay: those of ours without an outcome, and why the last one of a payer was refused.
+// Statements on attempts to pay: our attempts without an outcome, and why a payer's last attempt was refused.
 import type { RefusalReason } from '#core/payment/words.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { PayerPlace } from './payment-store.ts'
@@ -43,7 +43,7 @@ const claimStatement = sql(
      attempt.connector`,
 )
 
-/** Attempts at these connectors alone, or at all but these: also those of rows that name none. */
+/** Selects attempts at these connectors only, or at all other connectors, including rows that name none. */
 export type AtConnectors = { only: readonly string[] } | { except: readonly string[] }
 
 /**

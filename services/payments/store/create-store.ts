@@ -7,7 +7,7 @@ import type { Payee } from '../domain/payment.ts'
 import type { StoredEvent } from '../domain/stored-event.ts'
 import { taskLeasedUntil } from './task-store.ts'
 
-/** The columns of a row set that is a parameter: names and types. */
+/** Names and types of the columns of a row set that is passed as a parameter. */
 type Columns = readonly (readonly [name: string, type: string])[]
 
 const payerColumns: Columns = [
@@ -53,7 +53,7 @@ const createMany = sql(
     jsonRows('payee_row', payeeColumns, commonParameters + 2),
   ),
 )
-// Of a group: the payments that were inserted, with their positions in the arrays.
+// For a group: the inserted payments with their positions in the arrays.
 const madeText = `, made as materialized (
        select array_position($1::uuid[], payment_id) as i, create_time from new_payment
      )`
@@ -205,7 +205,7 @@ function jsonOf(columns: Columns, rows: unknown[][]): string {
   )
 }
 
-// A bigint and bytes as text: JSON would lose digits of the first and has no form for the second.
+// A bigint and bytes are passed as text: JSON would lose digits of a bigint, and has no form for bytes.
 function jsonValue(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value

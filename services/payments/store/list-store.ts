@@ -56,7 +56,7 @@ const pageOf = (name: string, found: string) =>
    order by page.create_time desc, page.payment_id desc`,
   )
 
-/** One scan of the index for each state, since the state stands before the time in it. */
+/** One scan of the index for each state, since the index has the state before the time. */
 const listStatement = pageOf(
   'payment_list',
   `select found.* from unnest(
@@ -69,7 +69,7 @@ const listStatement = pageOf(
    ) found`,
 )
 
-/** Maximum rows of payers with the number that are read for one page: perhaps few of them are of the merchant and the state. */
+/** Maximum number of payer rows with the number that are read for one page, since few of them may match merchant and state. */
 const maxScanned = 1_000
 const payersOfNumber = `select r.create_time, r.payment_id, r.position from payer r
    where r.project_id = $1 and r.mobile_number_e164 = $2 and r.create_time >= $3
@@ -120,7 +120,7 @@ export type PaymentPage = {
   payments: PaymentSummary[]
   /** Where the next page begins, if there may be one: before the last of the page, or of what was read for it. */
   next: ListPlace | undefined
-  /** The place is perhaps that of another merchant's payment, and for nobody to see. */
+  /** The position may be that of another merchant's payment, so no client may see it. */
   isForeign: boolean
 }
 

@@ -1,4 +1,4 @@
-// Statements on what waits for a person: refunds without a good end, calls that fail, and attempts without an outcome.
+// Statements on items that wait for a person: refunds that failed or have no outcome, calls that fail, and attempts without an outcome.
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Task } from '../domain/transition.ts'
 

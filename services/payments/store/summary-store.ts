@@ -2,7 +2,7 @@
 import type { PaymentState } from '#core/payment/words.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 
-/** How many payments came to a state, and the sum of their amounts. */
+/** Number of payments that reached a state, and the sum of their amounts. */
 export type PaymentCount = {
   state: PaymentState
   currency: string
@@ -10,7 +10,7 @@ export type PaymentCount = {
   amountMinor: bigint
 }
 
-/** Payments that came to a state in the hour that begins at a time. */
+/** Payments that reached a state within the hour that begins at a time. */
 export type HourCount = PaymentCount & { startTime: Date }
 
 // In the order of the key, so that two replicas never wait for each other's sums.
@@ -51,7 +51,7 @@ export function deleteOldHours(db: Queryable, limit: number): Promise<number> {
   return db.run(deleteStatement, [limit])
 }
 
-/** An answer has no more room for an amount. */
+/** The sum of amounts that a response can contain at most. */
 const maxMinor = '9223372036854775807'
 const ofTheDay = `project_id = $1 and merchant_id = $2
      and hour >= date_trunc('hour', business_now(), 'UTC') - interval '23 hours'`

@@ -8,8 +8,8 @@ import type { BackendCall, CallOf, Charge } from '../domain/backend-call.ts'
 import type { Task } from '../domain/transition.ts'
 
 /**
- * How long a task is leased: longer than a call may take. Two workers on one task do no harm, since each call is idempotent;
- * a task that a killed worker had claimed waits this long.
+ * How long a task is leased: longer than a call may take. If a worker is killed, its claimed tasks wait this long. Two workers
+ * on one task do no harm, since each call is idempotent.
  */
 export const taskLeaseMs = 15_000
 
@@ -28,8 +28,8 @@ export type ClaimedTask = {
 /** Some tasks of one kind. */
 export type TasksOfKind = { kind: Task['kind']; subjectIds: string[] }
 
-// An open task, in a statement that has the ids of its tasks: as the condition of `task_open` it would have the server go
-// through all open tasks and compare each with every id.
+// The condition of an open task, for statements that have the ids of their tasks. Written like the condition of the index
+// `task_open`, it would make the server scan all open tasks and compare each with every id.
 const isOpen = "coalesce(done_time, 'infinity') = 'infinity'"
 
 const claimStatement = sql(
@@ -82,14 +82,14 @@ const laterStatement = sql(
    where subject_id = any($1::uuid[]) and kind = $2::task_kind and ${isOpen}`,
 )
 
-/** What a failed attempt came to. `unsent`: it certainly reached no connector. `unimplemented`: its connector has no such operation. */
+/** The result of a failed attempt. `unsent`: it certainly reached no connector. `unimplemented`: its connector has no such operation. */
 export type FailedAttempt = 'unsent' | 'unimplemented' | 'unclear'
 
 const maxPauseS = { unsent: 60, unclear: 60, unimplemented: 900 } as const
 
 /**
- * Puts tasks off after a failure: 0.5 s doubling to a minute, to a quarter of an hour for what the connector has no operation for,
- * for ever. Only `unclear` attempts may have moved something.
+ * Postpones tasks after a failure: by 0.5 s, doubling up to a minute, or up to a quarter of an hour for calls that the connector
+ * has no operation for, without end. Only `unclear` attempts may have moved something.
  */
 export async function markLater(
   db: Queryable,

@@ -16,8 +16,8 @@ import type { StoredEvent } from '../domain/stored-event.ts'
 import { expiryCheckTime, type Transition } from '../domain/transition.ts'
 import { taskLeasedUntil } from './task-store.ts'
 
-// `u` has the new values of rows. Each row is updated only if it still has the state in which it was read. A connector that a row
-// has stays: only `moveCalls` (task-store.ts) changes it.
+// `u` has the new values of rows. Each row is updated only if it still has the state in which it was read. The connector of a row
+// is never overwritten here: only `moveCalls` (task-store.ts) changes it.
 const updatePayments = sql(
   'payment_update',
   `update payment set state = u.to_state::payment_state, callback_sequence = u.callback_sequence,

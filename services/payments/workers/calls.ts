@@ -23,7 +23,7 @@ import { announcementOf, type Connectors, isUnimplemented } from '../ports/backe
 import { type FailedAttempt, markDone, markLater, taskLeaseMs } from '../store/task-store.ts'
 import { mover } from './fallback.ts'
 
-/** What calls are made with. */
+/** The dependencies of calls. */
 export type CallOptions = {
   db: Database
   log: Logger
@@ -148,7 +148,7 @@ function ofKind(calls: BackendCall[]): Parameters<typeof markDone>[1] {
   return { kind: first.kind, subjectIds: calls.map(({ subjectId }) => subjectId) }
 }
 
-/** What a failed attempt came to. A payout or refund that its connector has no operation for is one that nobody received. */
+/** The result of a failed attempt. A payout or refund that its connector has no operation for counts as not received. */
 function outcomeOf(error: unknown, kind: BackendCall['kind']): FailedAttempt {
   if (wasNotSent(error)) return 'unsent'
   const isTransfer = kind === 'payout' || kind === 'refund'
@@ -178,7 +178,7 @@ type DirectCalls = Pick<Loop, 'close'> & {
   call: (calls: BackendCall[]) => void
 }
 
-/** Calls of which the tasks are leased to this process. */
+/** Calls whose tasks are leased to this process. */
 type Queue = { push(call: BackendCall): void; take(count: number): BackendCall[]; size(): number }
 
 function createQueue({ nowMs }: Pick<Timers, 'nowMs'>): Queue {
@@ -198,7 +198,7 @@ function createQueue({ nowMs }: Pick<Timers, 'nowMs'>): Queue {
 
 type DirectOptions = Pick<CallOptions, 'db' | 'log' | 'connectors'> & { timers?: Timers }
 
-/** Starts direct calls, those of each connector by themselves: one that hangs holds up no other. */
+/** Starts direct calls, with a queue for each connector, so that a connector that hangs delays no other. */
 export function startDirectCalls(options: DirectOptions, make: MakeCalls): DirectCalls {
   const { names, defaultName } = options.connectors
   const otherwise = startDirectCallsOfOne(options, make)

@@ -1,4 +1,4 @@
-// Gives calls that no connector has received to another connector of their routes.
+// Moves calls that no connector has received to another connector of their routes.
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { type BackendCall, isUnsent } from '../domain/backend-call.ts'
@@ -11,8 +11,8 @@ import { moveCalls } from '../store/task-store.ts'
 export type Moved = { moved: BackendCall[][]; left: BackendCall[] }
 
 /**
- * Makes what moves calls of one kind and connector that it did not receive. The rows name the new connector before it is
- * called, so that no process calls the first one again. Rejects as a Queryable does.
+ * Makes the function that moves calls of one kind that their connector did not receive. The rows name the new connector before
+ * it is called, so that no process calls the first one again. Rejects as a Queryable does.
  */
 export function mover({
   db,

@@ -7,7 +7,7 @@ import { type Routing, routingOf } from '../domain/routing.ts'
 import type { Connectors } from '../ports/backend.ts'
 import { type RouteList, readRoutes } from '../store/route-store.ts'
 
-/** Pause between two polls of the version: a change applies everywhere after this pause and one read. */
+/** Pause between two polls of the version. A change applies in every replica after this pause and one read. */
 const pauseMs = 500
 
 /** The routes of this process. */
@@ -19,7 +19,7 @@ export type RouteTable = {
   close(): Promise<void>
 }
 
-/** What reads the routes, and for which connectors. */
+/** The dependencies of the route table. */
 export type RouteTableOptions = {
   db: Database
   log: Logger

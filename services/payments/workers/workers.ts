@@ -1,4 +1,4 @@
-// The background workers: expiry, payouts, attempts without an answer, counts of what ended.
+// The background workers: expiry, payouts, attempts without an answer, counts of ended payments.
 import type { Database } from '#platform/db/db.ts'
 import { startRetention } from '#platform/events/retention.ts'
 import { forEachOf, type Loop, startLoop } from '#platform/process/loop.ts'
@@ -32,7 +32,7 @@ export function startExpiry(payments: PaymentContext): Loop {
   })
 }
 
-/** Hands over payouts whose days have passed; one without delay was handed over when its request was paid. */
+/** Sends payouts whose days of delay are over; a payout without delay was sent when its request was paid. */
 export function startPayouts(payments: PaymentContext): Loop {
   return startLoop({
     kind: 'payouts',
@@ -44,7 +44,7 @@ export function startPayouts(payments: PaymentContext): Loop {
   })
 }
 
-/** Changes all of them concurrently, so that the batcher makes few transactions. */
+/** Starts all changes at once, so that the batcher needs few transactions. */
 async function changeAll(
   payments: PaymentContext,
   due: ReadKey[],

@@ -184,7 +184,7 @@ function keyChanges(administration: Administration) {
   } satisfies Partial<ServiceImpl<typeof AccessService>>
 }
 
-/** A key of the project that the request or the credential names; of any where neither does. */
+/** A key of the project that the request or the credential names; if neither names one, a key of any project. */
 function keyPlace(
   { keyId, projectId: requested }: { keyId: string; projectId: string },
   context: HandlerContext,

@@ -24,8 +24,8 @@ const wireKinds = {
 } as const satisfies Record<ItemKind, WireItemKind>
 
 /**
- * The handlers of ItemClaimService. They refuse an item of someone else with ITEM_CLAIMED, one that the caller's roles do
- * not let them end with PERMISSION_DENIED, and reject as a Queryable does.
+ * The handlers of ItemClaimService. They refuse an item that another person has claimed with ITEM_CLAIMED, an item about
+ * which the caller's roles may not decide with PERMISSION_DENIED, and reject as a Queryable does.
  */
 export function itemClaimService(db: Database): ServiceImpl<typeof ItemClaimService> {
   return {

@@ -4,7 +4,7 @@ import { Failure, invalid } from '#core/errors/errors.ts'
 import { grantableEndpoints } from '#core/identity/endpoints.ts'
 import { isCurrency } from '#core/money/money.ts'
 
-/** The two worlds. A key, project or institution of one is unknown in the other. */
+/** The two environments. A key, project or institution of one is unknown in the other. */
 export type Environment = 'sandbox' | 'production'
 
 /** A client's workspace. */
@@ -58,13 +58,13 @@ export const subscriptionKeyPrefix = {
   production: 'pwk_live_',
 } as const satisfies Record<Environment, string>
 
-/** Returns a display name; INVALID_PARAMETER when blanks surround it, which nobody would see. */
+/** Returns a display name. INVALID_PARAMETER for leading or trailing blanks, which a reader would not see. */
 export function requireName(name: string, field: string): string {
   if (name.trim() === name) return name
   throw invalid(field, 'must not begin or end with a blank')
 }
 
-/** What institutions keep accounts in when nobody says anything else. */
+/** Default currency of an institution's accounts. */
 export const usualCurrency = 'USD'
 
 /** Returns a currency code; INVALID_PARAMETER for anything else. */

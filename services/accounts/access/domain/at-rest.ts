@@ -12,7 +12,7 @@ import {
 /** The service's own secrets: the peppers of key digests and the keys that seal secrets at rest. */
 export type AccountSecrets = { pepper: KeySource; seal: KeySource }
 
-/** Every column of sealed values, with the purpose that bound its values before they were bound to their rows. */
+/** Every column of sealed values, with the purpose to which the previous release bound its values; now they are bound to their rows. */
 const purposesBeforeRows = {
   'institution_key.shared_key_sealed': 'institution-key',
   'institution_key.signing_secret_sealed': 'institution-key',
@@ -35,8 +35,8 @@ export type SealedCell = { column: SealedColumn; rowId: string }
 type SealKeys = Pick<AccountSecrets, 'seal'>
 
 /**
- * Seals bytes for one cell under the service's current key. The key without a time, which the release before knows too,
- * goes on sealing in the form of that release: it may still run beside this one.
+ * Seals bytes for one cell under the service's current key. The key without a time, which the previous release knows too,
+ * still seals in the format of that release, because both releases may run side by side.
  */
 export function sealAtRest({ seal: keys }: SealKeys, cell: SealedCell, bytes: Buffer): string {
   const { current } = keys()
@@ -45,8 +45,8 @@ export function sealAtRest({ seal: keys }: SealKeys, cell: SealedCell, bytes: Bu
 }
 
 /**
- * Opens what `sealAtRest` made for this cell. A value without a row opens only under the key without a time: no other
- * has ever made one. Throws when it was sealed for another cell, or under a key that is not in the list any more.
+ * Opens what `sealAtRest` made for this cell. A value that is not bound to a row opens only under the key without a time,
+ * because no other key has sealed such values. Throws when it was sealed for another cell, or under a key that is no longer in the list.
  */
 export function openAtRest({ seal: keys }: SealKeys, cell: SealedCell, sealed: string): Buffer {
   const ring = keys()

@@ -18,7 +18,7 @@ export function accountSecrets(
 
 const keyLength = 32
 
-/** A new subscription key: 32 characters, its beginning answeringWith the environment. */
+/** A new subscription key: 32 characters, of which the first ones show the environment. */
 export function newSubscriptionKey(environment: Environment): string {
   return newKey(subscriptionKeyPrefix[environment], keyLength)
 }
@@ -51,7 +51,7 @@ export type PossibleDigest = KeyDigest & { state: KeyState }
 
 /**
  * Every digest by which a key may be stored, the current pepper's first. All are made for every key, known or not, so
- * that the time shows nothing.
+ * that the response time does not reveal whether a key is known.
  */
 export function keyDigests(
   { pepper }: Pick<AccountSecrets, 'pepper'>,

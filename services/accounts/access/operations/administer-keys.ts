@@ -57,7 +57,7 @@ async function revoke(
   })
 }
 
-/** Revokes a subscription key; again: the first time stands. */
+/** Revokes a subscription key. A repeat keeps the time of the first call. */
 export async function withdrawSubscriptionKey(
   administration: Administration,
   actor: Actor,
@@ -66,7 +66,7 @@ export async function withdrawSubscriptionKey(
   return revoke(administration, actor, 'revoke_subscription_key', place, revokeSubscriptionKey)
 }
 
-/** Revokes an API key; again: the first time stands. */
+/** Revokes an API key. A repeat keeps the time of the first call. */
 export async function withdrawApiKey(
   administration: Administration,
   actor: Actor,

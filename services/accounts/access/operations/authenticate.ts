@@ -56,14 +56,14 @@ export async function authenticateApiKey(
   return { merchantId, projectId, businessName, mobileNumber }
 }
 
-/** Compares with all of them, so that the time does not show which one it was. */
+/** Compares with all digests, so that the response time does not show which one matched. */
 function isOneOf(stored: Buffer, digests: readonly PossibleDigest[]): boolean {
   return digests.map(({ digest }) => digestsEqual(stored, digest)).includes(true)
 }
 
 /**
- * Once for each key and rotation, and never back to a pepper that other replicas have left already. Where it fails the
- * key stays good under its old pepper, and its next use tries again.
+ * Stores the digest of a key under the newest pepper: once for each key and rotation, and never under a pepper that other
+ * replicas no longer use. If that fails, the key stays valid under its old pepper, and its next use tries again.
  */
 async function moveToNewestPepper(
   db: Queryable,

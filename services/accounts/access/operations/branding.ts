@@ -12,8 +12,8 @@ import { type Actor, type Administration, change } from './change.ts'
 import { requireLogo } from './logo.ts'
 
 /**
- * Changes what is defined; an empty value takes it away. MERCHANT_NOT_FOUND for an unknown merchant, INVALID_PARAMETER
- * for a logo or URL that is none.
+ * Changes the parts that are defined; an empty value removes its part. MERCHANT_NOT_FOUND for an unknown merchant,
+ * INVALID_PARAMETER for an invalid logo or URL.
  */
 export async function updateBranding(
   administration: Administration,

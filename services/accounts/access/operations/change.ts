@@ -12,7 +12,7 @@ import { claimRequest, type DoneRequest, noteRequest } from '../store/request-st
 export type Actor = {
   caller: string
   requestId: string | undefined
-  /** An id of the caller's choice: what was done under it is not done again. */
+  /** The idempotency key: a change that was made under it is not made again. */
   onceId?: string | undefined
 }
 
@@ -46,15 +46,15 @@ export type Change<T> = {
   result: T
 }
 
-/** What a change makes once under one id. */
+/** How a change with an idempotency key handles a repeat. */
 export type IdempotentChange<T> = {
-  /** All that was asked for: a repeat must ask for the same. */
+  /** The whole content of the request: a repeat must have the same. */
   content: unknown
   /** Answers a repeat; without it a repeat is REQUEST_DONE, since secrets are shown once. */
   repeat?: (tx: Queryable, targetId: string) => Promise<T>
 }
 
-/** Runs a change with its audit line and its event, all or nothing; with `once` and an id, not a second time. */
+/** Runs a change with its audit line and its event in one transaction; with `once` and an id, only the first time. */
 export async function change<T>(
   { db, publishAccessChanged, notify }: Administration,
   actor: Actor,

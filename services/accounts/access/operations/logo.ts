@@ -1,4 +1,4 @@
-// Checks a logo, and keeps of it only what draws it: no texts, no place where a photo was taken, no second image.
+// Checks a logo and keeps only the chunks that draw it: no texts, no location of a photo, no second image.
 import { crc32, inflateSync } from 'node:zlib'
 import { invalid } from '#core/errors/errors.ts'
 
@@ -91,8 +91,8 @@ function coloursOf(
 }
 
 /**
- * The image data without what follows its end. It must be exactly the pixels that the header names: what draws it needs
- * no more memory than that.
+ * The image data without trailing bytes. It must be exactly the pixels that the header declares, so that a program that
+ * draws it needs no more memory than that.
  */
 function pixelsOf({ width, height, depth, samples }: Header, data: Buffer): Buffer {
   const rowBytes = 1 + Math.ceil((width * depth * samples) / 8)

@@ -1,4 +1,4 @@
-// Seals values at rest anew under the current key, a page at a time; the same page again finds less to do.
+// Reseals values at rest under the current key, a page at a time. A repeat of a page reseals only what is left.
 import { Failure } from '#core/errors/errors.ts'
 import type { KeyRing, KeySource } from '#core/identity/key-ring.ts'
 import { badPageToken } from '#core/paging.ts'
@@ -19,12 +19,12 @@ import {
   type SealedValue,
 } from '../store/sealed-store.ts'
 
-/** What became of the values of a page. */
+/** The result for the values of a page. */
 export type ResealedPage = {
   nextPageToken: string
   checkedCount: number
   resealedCount: number
-  /** Not sealed anew: all of them when the page only counts. */
+  /** Values that were not resealed: all of them when the page only counts. */
   leftCount: number
   /** Values that no key opens in their row. */
   unopened: { column: SealedColumn; rowId: string }[]
@@ -40,8 +40,8 @@ export type ResealOptions = { db: Queryable; keys: KeySource }
 export type ResealRequest = { pageToken: string; keyId: string; checkOnly: boolean }
 
 /**
- * Seals one page anew, or only counts. KEY_NOT_CURRENT when the key is not the current one here: a process that has not
- * read a new list yet must not seal under the key before. INVALID_PARAMETER for a token that is not ours.
+ * Reseals one page, or only counts it. KEY_NOT_CURRENT when the key is not the current one in this process: a process that
+ * has not read a new list yet must not seal under the previous key. INVALID_PARAMETER for a token that is not ours.
  */
 export async function resealPage(
   { db, keys }: ResealOptions,
@@ -87,7 +87,7 @@ async function sealAnew(
   return { resealedCount, leftCount: replacements.length - resealedCount, unopened }
 }
 
-/** Reports the row instead of throwing: one value that is lost does not keep the others from their new key. */
+/** Reports the row instead of throwing, so that one lost value does not prevent the others from getting the new key. */
 function opened(open: () => Buffer): Buffer | undefined {
   try {
     return open()

@@ -13,7 +13,7 @@ export const accessSubject = 'pw.accounts.access'
 /** Onboardings and registrations that ended: delivery calls their clients back. */
 export const onboardingSubject = 'pw.accounts.onboarding'
 
-/** Writes the event that access changed, of one project or of any, in the change's transaction. */
+/** Writes the event that access changed, of one project or of all, in the transaction of the change. */
 export async function publishAccessChanged(
   tx: Queryable,
   projectId: string | undefined,

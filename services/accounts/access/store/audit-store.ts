@@ -1,11 +1,11 @@
-// Statements that list the audit of access. They write nothing: a change writes its line itself.
+// Statements that list the audit of access. They only read: each change writes its own line.
 import { type Queryable, sql } from '#platform/db/db.ts'
 
 /** One line of the audit as it is read. */
 export type AuditLine = {
   auditId: string
   occurredAt: Date
-  /** The same in microseconds since 1970, to go on from. */
+  /** The same time in microseconds since 1970, from which the next page continues. */
   place: bigint
   caller: string
   requestId: string | null
@@ -29,7 +29,7 @@ export type AuditFilter = {
   limit: number
 }
 
-/** A list reads the index of its most selective filter, whose name stands in front, from its place on. */
+/** A list reads the index of its most selective filter, `first`, from the place of the page on. */
 function listOf(name: string, first: string) {
   return sql(
     name,

@@ -1,10 +1,10 @@
-// Statements on claims of the staff on what waits for a person.
+// Statements on claims: which member of the staff works on which item that waits for a person.
 import { type Queryable, sql } from '#platform/db/db.ts'
 
-/** What waits. */
+/** Kinds of items that wait for a person. */
 export type ItemKind = 'onboarding' | 'bill' | 'refund' | 'suspense' | 'settlement' | 'dead_letter'
 
-/** One thing that waits. */
+/** One item that waits for a person. */
 export type Item = { kind: ItemKind; itemId: string }
 
 /** Who works on an item. */

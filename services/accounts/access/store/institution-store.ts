@@ -3,7 +3,7 @@ import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Environment, Institution } from '../domain/access.ts'
 import type { SealedInstitutionKey } from '../domain/credentials.ts'
 
-/** Columns of an institution, as it is known outside. */
+/** Columns of an institution that callers may see. */
 export const institutionColumns =
   'institution_id as "institutionId", name, environment, default_currency as "defaultCurrency"'
 
@@ -15,7 +15,7 @@ const findGrantStatement = sql(
    join endpoint_grant g on g.project_id = p.project_id and g.institution_id = i.institution_id
    where p.project_id = $1 and g.endpoint = $3`,
 )
-/** Finds the institution that a project may use an endpoint of. Locks nothing. */
+/** Finds an institution if the project has a grant for an endpoint of it. Locks nothing. */
 export function findGrant(
   db: Queryable,
   projectId: string,

@@ -1,4 +1,4 @@
-// Writes the event that calls a client back, in the transaction that ended what the client waits for.
+// Writes the event of a client's callback, in the transaction that ends the review or challenge that the client waits for.
 import {
   OnboardingKind,
   RegistrationStatus,

@@ -1,4 +1,4 @@
-// Batches the sessions that are opened, and those that are resolved, together: one statement for many.
+// Batches sessions of one event-loop turn: one statement opens many, and one resolves many.
 
 import { batched, leftOut } from '#platform/db/batcher.ts'
 import { type Database, isOfOneItem, isRefused } from '#platform/db/db.ts'

@@ -1,4 +1,4 @@
-// The statements that look for what breaks the rules of the ledger. None locks anything; each sees one snapshot.
+// The statements that find violations of the rules of the ledger. None locks anything; each reads one snapshot.
 import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
 
 /** What breaks one rule: sentences with ids and without names of people. */
