@@ -1,6 +1,7 @@
 // Starts a process, shuts it down in order, and exits when it is broken.
 import { once } from 'node:events'
 import module from 'node:module'
+import v8 from 'node:v8'
 import { SettingsError } from '../config/config.ts'
 import { loggedContext } from '../rpc/context.ts'
 import { createLogger, type Logger, type LogLevel, logLevels } from '../telemetry/log.ts'
@@ -35,6 +36,11 @@ const stopWithinMs = 25_000
 const closeWithinMs = 8_000
 const flushWithinMs = 2_000
 const keepCodeAfterMs = 3_000
+/**
+ * The heap may grow by so much of what lived in it before V8 collects all of it. Left to itself, V8 collects a heap of 40 MB
+ * each time it has grown by a third, which is every 400 payments and a tenth of their CPU.
+ */
+const heapGrowthPercent = 300
 
 /**
  * Runs a process until SIGTERM, SIGINT or the end of its supervisor, then closes its parts and exits: 0 when all closed
@@ -42,6 +48,7 @@ const keepCodeAfterMs = 3_000
  * exit 1 at once.
  */
 export function runProcess(name: string, start: Start): void {
+  v8.setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`)
   const log = createLogger({
     part: name,
     level: levelOf(process.env['LOG_LEVEL']),
