@@ -2,8 +2,11 @@
 import path from 'node:path'
 import type { Difference, Phase } from '#platform/db/migration-files.ts'
 import { migrationFolders, type SchemaOwner, schemaOwners } from '#platform/db/schemas.ts'
+import { durationMs } from './clock.ts'
 import type { Command, CommandContext } from './command.ts'
 import { UsageError } from './usage-error.ts'
+
+const waitOption = { wait: 'time to wait for a database that does not answer, such as 12m (0s)' }
 
 /** The commands of `migrate`. The database is that of DATABASE_URL, entered as its owner. */
 export const migrationCommands: Command[] = [
@@ -11,7 +14,7 @@ export const migrationCommands: Command[] = [
     name: 'migrate expand',
     operands: '',
     summary: 'Runs the expand migrations, which the running version tolerates; before an upgrade.',
-    options: {},
+    options: waitOption,
     run: (context) => run(context, 'expand'),
   },
   {
@@ -19,7 +22,7 @@ export const migrationCommands: Command[] = [
     operands: '',
     summary:
       'Removes what only an older version needed; after an upgrade that you will not roll back.',
-    options: {},
+    options: waitOption,
     run: (context) => run(context, 'contract'),
   },
   {
@@ -54,9 +57,11 @@ async function load({ env }: CommandContext) {
 }
 
 async function run(context: CommandContext, phase: Phase): Promise<void> {
-  const { migrate, compareSchema, services, log, settings } = await load(context)
+  const { migrate, compareSchema, waitForDatabase, services, log, settings } = await load(context)
+  const waitMs = Number(durationMs(context.options['wait'] ?? '0s'))
   const logins = phase === 'expand' ? settings.databaseLoginsDir : undefined
   const { databaseUrl: adminUrl, databasePasswordFile: passwordFile } = settings
+  await waitForDatabase({ adminUrl, passwordFile }, waitMs)
   const progress = context.progress('migrations')
   let [applied, total] = [0, 0]
   if (progress.isShown) {

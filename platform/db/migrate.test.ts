@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, silentLog, type TestDatabase } from '../../test/support/database.ts'
+import { connectClient } from './client.ts'
 import { sql } from './db.ts'
-import { areUpToDate, migrate } from './migrate.ts'
+import { areUpToDate, migrate, waitForDatabase } from './migrate.ts'
 
 let home: TestDatabase
 let folder: string
@@ -25,6 +26,22 @@ afterEach(async () => {
 
 const write = (name: string, text: string): Promise<void> => writeFile(path.join(own, name), text)
 const countRows = sql('count_rows', 'select count(*) as count from thing')
+
+it('a migration waits for a database that does not exist yet, and rejects when the time is over', async () => {
+  const url = new URL(home.url)
+  const name = `${url.pathname.slice(1)}_late`
+  url.pathname = `/${name}`
+  const late = { adminUrl: url.href }
+  await expect(waitForDatabase(late, 0)).rejects.toThrow('does not exist')
+  const admin = await connectClient({ url: home.url }, {})
+  await waitForDatabase(
+    late,
+    60_000,
+    async () => void (await admin.query(`create database ${name}`)),
+  )
+  await admin.query(`drop database ${name}`)
+  await admin.end()
+})
 
 describe('migrate', () => {
   it('migrate runs each file once, in the order of its number', async () => {

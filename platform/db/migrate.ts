@@ -1,8 +1,9 @@
 // Migrates a service's schema, role and tables forward. Never runs inside a serving process.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { ConfigurationError } from '../process/configuration-error.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { connectClient } from './client.ts'
+import { connectClient, VersionError } from './client.ts'
 import { readPassword, scramVerifier } from './login.ts'
 import {
   type Applied,
@@ -125,6 +126,38 @@ export async function areUpToDate(
   } finally {
     await client.end()
   }
+}
+
+/** Pause between two attempts to connect to a database that does not answer yet. */
+const retryMs = 1_000
+
+/**
+ * Waits until the owner can log in, for at most `withinMs`: a new database server needs minutes before it knows them.
+ * Rejects at once with a ConfigurationError for an unreadable password file and a server that is too old, and at the end
+ * with the driver's error. `pause` replaces the wait of a second between two attempts.
+ */
+export async function waitForDatabase(
+  { adminUrl: url, passwordFile }: Pick<SchemaOptions, 'adminUrl' | 'passwordFile'>,
+  withinMs: number,
+  pause: () => Promise<void> = () => sleep(retryMs),
+): Promise<void> {
+  const deadlineMs = performance.now() + withinMs
+  for (;;) {
+    try {
+      const client = await connectClient({ url, passwordFile }, {})
+      await client.end()
+      return
+    } catch (error) {
+      if (error instanceof VersionError || isUnreadable(error)) throw error
+      if (performance.now() >= deadlineMs) throw error
+    }
+    await pause()
+  }
+}
+
+/** A standby becomes a primary by itself; what else is wrong with the configuration stays. */
+function isUnreadable(error: unknown): boolean {
+  return error instanceof ConfigurationError && !('code' in error)
 }
 
 type WayIn = Pick<SchemaOptions, 'adminUrl' | 'passwordFile' | 'service'>

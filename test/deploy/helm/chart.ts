@@ -22,6 +22,8 @@ const switches: Record<string, string> = {
   toolbox: 'toolbox',
 }
 
+const postgresFolders = Object.keys(switches).filter((folder) => switches[folder] === 'postgres')
+
 type Template = { name: string; condition?: string; owns: (manifest: Manifest) => boolean }
 
 const isOf =
@@ -29,8 +31,20 @@ const isOf =
   ({ kind }: Manifest) =>
     kinds.includes(kind)
 
+/** Whether an object is for the Prometheus operator or a dashboard of Grafana. */
+export function isMonitoring({ kind, metadata }: Manifest): boolean {
+  const labels: Record<string, string> = metadata['labels' as never] ?? {}
+  return /^(PodMonitor|ServiceMonitor|PrometheusRule)$/.test(kind) || 'grafana_dashboard' in labels
+}
+
 /** The templates, in the order in which one of them takes an object. */
 const templates: Template[] = [
+  {
+    name: 'postgres-monitoring',
+    condition: 'and .Values.postgres.enabled .Values.monitoring.enabled',
+    owns: (manifest) =>
+      isMonitoring(manifest) && postgresFolders.some((folder) => ownerOf(folder)(manifest)),
+  },
   ...Object.entries(switches).map(([folder, value]) => ({
     name: path.basename(folder),
     condition: `.Values.${value}.enabled`,
