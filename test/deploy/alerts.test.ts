@@ -273,6 +273,7 @@ alert rules by \`npx vitest run test/deploy/alerts.test.ts -u\`.
       'PayweaveLogNotArchived',
       'PayweaveNatsServerDown',
       'PayweaveStreamControllerDown',
+      'PayweaveLedgerNotChecked',
     ]
     expect(tried).toEqual([
       ...[...rules, ...rules].map(({ alert }) => alert),
