@@ -22,12 +22,15 @@ import { money, timeOf, wordOf } from '../pages/words.ts'
 import { orUndefined } from './found.ts'
 import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
 import { retryOf } from './inbox/items.ts'
-import { formId, sendCsv } from './list.ts'
+import { formId, nextPageUrl, sendCsv } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
 /** Rows of the last check; a check now lists all. */
 const maxFindings = 20
+/** Refused settlements of a page; each has two forms. */
+const pageSize = 20
+const csvPageSize = 200
 /** The check reads the whole ledger. */
 const checkTimeoutMs = 60_000
 
@@ -41,9 +44,10 @@ export function registerLedger(app: FastifyInstance, { worker, clients }: Option
     '/ledger/refused.csv',
     worker.page(
       (work) =>
-        sendCsv(work, 'refused-settlements', refusedHead, async () => {
-          const { refused } = await clients.settlements.getBackfill({})
-          return { rows: refused.map(refusedCells), nextPageToken: '' }
+        sendCsv(work, 'refused-settlements', refusedHead, async (pageToken) => {
+          const wanted = { pageToken, pageSize: csvPageSize }
+          const page = await clients.settlements.getBackfill(wanted)
+          return { rows: page.refused.map(refusedCells), nextPageToken: page.nextPageToken }
         }),
       asFile,
     ),
@@ -97,9 +101,9 @@ const said: Record<string, string> = {
 }
 
 async function show(work: Work, clients: Clients) {
-  const { reply, query, may } = work
+  const { request, reply, query, may } = work
   const [settlements, last, entry] = await Promise.all([
-    clients.settlements.getBackfill({}),
+    clients.settlements.getBackfill({ pageToken: query.get('page') ?? '', pageSize }),
     clients.ledger.getLastLedgerCheck({}),
     entryOf(clients, query.get('project') ?? '', query.get('id') ?? ''),
   ])
@@ -144,11 +148,14 @@ async function show(work: Work, clients: Clients) {
         },
         ...entry,
       },
-      settlementsSection(
-        settlements,
-        claim,
-        may('payweave.accounts.v1.SettlementPostingService/RestartBackfill'),
-      ),
+      {
+        ...settlementsSection(
+          settlements,
+          claim,
+          may('payweave.accounts.v1.SettlementPostingService/RestartBackfill'),
+        ),
+        ...nextPageUrl(request.url, settlements.nextPageToken),
+      },
     ],
   })
 }
@@ -240,7 +247,7 @@ function settlementsSection(
       ['Posted late', text(backfill?.postedCount ?? 0n)],
       ['Began', { at: backfill?.startTime }],
       ['Reached the end', { at: backfill?.caughtUpTime }],
-      ['File of those below', { text: 'CSV', href: '/ledger/refused.csv' }],
+      ['File of all', { text: 'CSV', href: '/ledger/refused.csv' }],
     ],
     table: {
       head: ['Found', 'Settlement', 'Project', 'Reason', 'Claimed by', 'Decide'],

@@ -40,6 +40,7 @@ const ofStaff = [
   'inbox',
   'approvals',
   'stuck',
+  'ledger',
   'receivers',
   'dead-letters',
   'dead-letters/events',

@@ -82,9 +82,11 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     },
   }
   const settlements: Partial<ServiceImpl<typeof SettlementPostingService>> = {
-    getBackfill() {
-      const refused = { settlementId: randomUUID(), projectId: staff.projectId, reason: texts.note }
-      return { backfill: { round: 1n }, refused: [{ ...refused, refuseTime: time }] }
+    getBackfill({ pageToken, pageSize }) {
+      const ids = { settlementId: randomUUID(), projectId: staff.projectId }
+      const refused = many({ ...ids, reason: texts.note, refuseTime: time }, pageSize)
+      const isFirst = pageToken === '' && refused.length > 1
+      return { backfill: { round: 1n }, refused, nextPageToken: isFirst ? 'second' : '' }
     },
     restartBackfill() {
       seen('RestartBackfill')

@@ -90,16 +90,16 @@ export const staffListCommands: Command[] = [
   }),
   listCommand({
     name: 'ledger refused',
-    summary: 'Lists the settlements that the ledger refused, newest first; at most 100.',
+    summary: 'Lists the settlements that the ledger refused, oldest first.',
     part: 'accounts',
     isOfProject,
     schema: RefusedSettlementSchema,
     headings: ['FOUND', 'SETTLEMENT', 'PROJECT', 'REASON'],
     cells: (one) => [time(one.refuseTime), one.settlementId, one.projectId, one.reason],
     none: 'no settlement is refused',
-    async read({ connection }) {
-      const { refused } = await connection.client(SettlementPostingService).getBackfill({})
-      return { items: refused, nextPageToken: '' }
+    async read({ connection }, page) {
+      const listed = await connection.client(SettlementPostingService).getBackfill(page)
+      return { items: listed.refused, nextPageToken: listed.nextPageToken }
     },
   }),
   listCommand({

@@ -89,9 +89,9 @@ export function sourcesOf(
       return { items: items.map(ofSuspense), nextPageToken: '' }
     },
     settlement: may(listRpcs.settlement)
-      ? async () => {
-          const { refused } = await settlements.getBackfill({})
-          return { items: refused.map(ofSettlement).toReversed(), nextPageToken: '' }
+      ? async (pageToken) => {
+          const page = await settlements.getBackfill({ pageToken, pageSize })
+          return { items: page.refused.map(ofSettlement), nextPageToken: page.nextPageToken }
         }
       : undefined,
     dead_letter: async (pageToken) => {

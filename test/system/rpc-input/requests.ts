@@ -294,7 +294,9 @@ function accountReports({ projectId }: Facts) {
     }),
     ...requestsFor(SettlementPostingService, {
       restartBackfill: [{}],
-      getBackfill: [{}],
+      getBackfill: [
+        { pageSize: 10, pageToken: Buffer.from(`1 ${randomUUID()}`).toString('base64url') },
+      ],
       retrySettlement: [{ settlementId: randomUUID() }],
       postPaymentSettlements: [{ paymentId: randomUUID() }],
     }),

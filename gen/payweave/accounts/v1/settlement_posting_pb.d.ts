@@ -149,6 +149,19 @@ export declare const RestartBackfillResponseSchema: GenMessage<RestartBackfillRe
  * @generated from message payweave.accounts.v1.GetBackfillRequest
  */
 export declare type GetBackfillRequest = Message<"payweave.accounts.v1.GetBackfillRequest"> & {
+  /**
+   * Refused settlements per page. 0: 100.
+   *
+   * @generated from field: uint32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * The page to read, from next_page_token. Empty: the first.
+   *
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
 };
 
 /**
@@ -171,11 +184,18 @@ export declare type GetBackfillResponse = Message<"payweave.accounts.v1.GetBackf
   backfill?: SettlementBackfill | undefined;
 
   /**
-   * Settlements that were refused, newest first, at most 100.
+   * A page of the settlements that were refused, oldest first.
    *
    * @generated from field: repeated payweave.accounts.v1.RefusedSettlement refused = 2;
    */
   refused: RefusedSettlement[];
+
+  /**
+   * The token of the next page. Empty: this is the last one.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -312,7 +332,7 @@ export declare const SettlementPostingService: GenService<{
     output: typeof PostPaymentSettlementsResponseSchema;
   },
   /**
-   * Reads the progress of the backfill.
+   * Reads the progress of the backfill, and a page of what it could not post. INVALID_ARGUMENT for a page token that is not from here.
    *
    * @generated from rpc payweave.accounts.v1.SettlementPostingService.GetBackfill
    */

@@ -1,6 +1,7 @@
 // Maps payweave.accounts.v1.SettlementPostingService to the job and back.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
+import { pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
 import type { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { postPayment, type RetryOptions, retrySettlement } from '../operations/settlement-retry.ts'
 import {
@@ -12,7 +13,7 @@ import {
   restartBackfill,
 } from '../store/backfill-store.ts'
 
-const maxRefused = 100
+const usualPageSize = 100
 
 /**
  * The handlers of SettlementPostingService; `notify` starts a round of the job. `retrySettlement` refuses a settlement that is not
@@ -37,22 +38,27 @@ export function settlementPostingService(
       const { postedCount, refused } = await postPayment(options, paymentId.toLowerCase())
       return { postedCount, refused: refused.map(refusedMessage) }
     },
-    async getBackfill() {
+    async getBackfill({ pageSize, pageToken }) {
+      const size = pageSizeOf(pageSize, usualPageSize)
+      const after = placeIn(pageToken)
       const state = await readBackfill(db)
-      const [refusedCount, refused] = await Promise.all([
+      const [refusedCount, found] = await Promise.all([
         countRefusals(db),
-        listRefusals(db, maxRefused),
+        listRefusals(db, size + 1, after),
       ])
+      const page = pageOf(found, size, (last) => tokenOf(last.refuseUs, last.settlementId))
       return {
         backfill: backfillMessage(state, refusedCount),
-        refused: refused.map(refusedMessage),
+        refused: page.rows.map(refusedMessage),
+        nextPageToken: page.nextPageToken,
       }
     },
   }
 }
 
-function refusedMessage({ refuseTime, ...rest }: Refusal & { refuseTime: Date }) {
-  return { ...rest, refuseTime: timestampFromDate(refuseTime) }
+function refusedMessage(one: Refusal & { refuseTime: Date }) {
+  const { settlementId, projectId, reason, refuseTime } = one
+  return { settlementId, projectId, reason, refuseTime: timestampFromDate(refuseTime) }
 }
 
 function backfillMessage(state: BackfillState, refusedCount: number) {

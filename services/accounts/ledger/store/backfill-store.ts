@@ -1,4 +1,5 @@
 // Statements on the cursor of the backfill, and on which settlements the ledger has.
+import type { Place } from '#core/paging.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 
 /** The job as it stands. */
@@ -137,16 +138,23 @@ export async function keepRefusals(
 const listStatement = sql(
   'settlement_refused_list',
   `select settlement_id as "settlementId", project_id as "projectId", reason,
-     refuse_time as "refuseTime"
-   from settlement_refused order by refuse_time desc limit $1`,
+     refuse_time as "refuseTime", (extract(epoch from refuse_time) * 1000000)::bigint as "refuseUs"
+   from settlement_refused
+   where $2::bigint is null or (refuse_time, settlement_id)
+     > (timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::uuid)
+   order by refuse_time, settlement_id limit $1`,
 )
 
-/** Refusals, newest first. Locks nothing. */
+/** A refusal with its time, also in microseconds since 1970: its place in the list. */
+export type ListedRefusal = Refusal & { refuseTime: Date; refuseUs: bigint }
+
+/** Refusals, oldest first, behind a place in microseconds. Locks nothing. */
 export function listRefusals(
   db: Queryable,
   limit: number,
-): Promise<(Refusal & { refuseTime: Date })[]> {
-  return db.rows(listStatement, [limit])
+  after?: Place,
+): Promise<ListedRefusal[]> {
+  return db.rows(listStatement, [limit, after?.at, after?.id])
 }
 
 const findRefusalStatement = sql(
