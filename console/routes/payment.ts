@@ -31,6 +31,11 @@ import { sendPage } from '../pages/render.ts'
 import { timelineOf } from '../pages/timeline.ts'
 import { money, wordOf } from '../pages/words.ts'
 import { approvalsSection, saidOfApprovals } from './inbox/approvals.ts'
+import { nextPageUrl, rowsAt } from './list.ts'
+
+/** Lines of the timeline, and pushes, of a page. */
+const shownLines = 60
+const shownPushes = 20
 
 type Options = { worker: Worker; clients: Clients; publicBaseUrl: string }
 
@@ -89,6 +94,7 @@ async function show(work: ProjectWork, { clients, publicBaseUrl }: Options) {
   ])
   const byTwo = await approvalsSection(work, approvals, 'Refund by two people')
   const waits = approvals.some((one) => one.state === ApprovalState.WAITING)
+  const pushesPath = `/projects/${ids.projectId}/pushes?subject=${ids.paymentId}`
   const timeline = timelineOf(history, pushes.deliveries, `/projects/${ids.projectId}/pushes`)
   return sendPage(reply, 'payment', {
     title: `Payment ${payment.transactionId}`,
@@ -102,7 +108,11 @@ async function show(work: ProjectWork, { clients, publicBaseUrl }: Options) {
       payeesOf(payment),
     ],
     qr: await qrOf(payment, publicBaseUrl),
-    timeline,
+    timeline: timeline.slice(-shownLines),
+    older:
+      timeline.length > shownLines
+        ? { count: timeline.length - shownLines, href: pushesPath }
+        : undefined,
     after: [pushesOf(work, payment, pushes.deliveries)],
   })
 }
@@ -189,12 +199,14 @@ function pushesOf(work: ProjectWork, payment: Payment, deliveries: MerchantDeliv
     button: 'Resend',
     hidden: { request_id: randomId() },
   })
+  const { request, query } = work
+  const { rows, nextPageToken } = rowsAt(deliveries, query.get('pushes'), shownPushes)
   return {
     heading: 'Pushes',
     table: {
       head: ['Event', 'State', 'Attempts', 'Receiver', 'Created', 'Resend'],
       empty: 'None: the request has neither urls.notify nor urls.callback.',
-      rows: deliveries.map((one) => [
+      rows: rows.map((one) => [
         row(one.eventType, `${base}/${one.deliveryId}`),
         { state: wordOf(DeliveryState, one.state) },
         count(one.attemptCount),
@@ -203,6 +215,7 @@ function pushesOf(work: ProjectWork, payment: Payment, deliveries: MerchantDeliv
         mayResend && hasEnded(one) ? { forms: [resend(one)] } : text(''),
       ]),
     },
+    ...nextPageUrl(request.url, nextPageToken, 'pushes'),
     rpc: 'payweave.delivery.v1.MerchantDeliveryService/ListPaymentPushes',
   }
 }

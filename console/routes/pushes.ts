@@ -13,7 +13,7 @@ import { sendPage, sendSections } from '../pages/render.ts'
 import { attemptSentence } from '../pages/timeline.ts'
 import { timeOf, valueOf, wordOf } from '../pages/words.ts'
 import { orUndefined } from './found.ts'
-import { formId, nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
+import { formId, nextPageUrl, rowsAt, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
 import { pausedLanes, pausedWarning } from './receivers/pauses.ts'
 import { undelivered } from './replay-list.ts'
 import { registerReplays } from './replays.ts'
@@ -22,6 +22,9 @@ import { registerTail } from './tail.ts'
 type Options = { worker: Worker; clients: Clients }
 
 const csvPageSize = 200
+/** Attempts of a page of one push, each with so much of its answer. */
+const shownAttempts = 10
+const shownAnswerBytes = 1_024
 
 /** Registers the pages below `/projects/<id>/pushes`. */
 export function registerPushes(app: FastifyInstance, options: Options): void {
@@ -202,7 +205,7 @@ const said: Record<string, string> = {
 }
 
 async function sendPush(work: ProjectWork, clients: Clients) {
-  const { reply, project, query, may } = work
+  const { request, reply, project, query, may } = work
   const { deliveryId } = pathId(work, 'deliveryId')
   const { delivery } = await clients.deliveries.getDelivery({
     projectId: project.projectId,
@@ -211,6 +214,8 @@ async function sendPush(work: ProjectWork, clients: Clients) {
   if (delivery === undefined) throw new Error('an answer without its delivery')
   const self = `/projects/${project.projectId}/pushes/${delivery.deliveryId}`
   const isWaiting = [DeliveryState.PENDING, DeliveryState.SENDING].includes(delivery.state)
+  const newestFirst = delivery.attempts.toReversed()
+  const attempts = rowsAt(newestFirst, query.get('attempts'), shownAttempts)
   const ofPayment = isOfPayment(delivery) ? await asOfMerchant(clients, delivery) : undefined
   return sendPage(reply, 'push', {
     title: `Push ${delivery.deliveryId}`,
@@ -225,11 +230,12 @@ async function sendPush(work: ProjectWork, clients: Clients) {
         : undefined,
     },
     content: ofPayment && new TextDecoder().decode(ofPayment.body),
-    attempts: delivery.attempts.map((one) => ({
+    attempts: attempts.rows.map((one) => ({
       startTime: one.startTime,
       sentence: attemptSentence(one),
-      answer: new TextDecoder().decode(one.answer),
+      answer: new TextDecoder().decode(one.answer.subarray(0, shownAnswerBytes)),
     })),
+    pager: nextPageUrl(request.url, attempts.nextPageToken, 'attempts'),
     mayResend: !isWaiting && may('payweave.delivery.v1.DeliveryService/ReplayDelivery'),
     mayCancel: isWaiting && may('payweave.delivery.v1.DeliveryService/CancelDelivery'),
     requestId: randomId(),

@@ -41,6 +41,7 @@ const ofStaff = [
   'approvals',
   'stuck',
   'ledger',
+  'catalogue',
   'receivers',
   'dead-letters',
   'dead-letters/events',
@@ -63,6 +64,38 @@ it.each([...ofProject.map((place) => `project ${place}`), ...ofStaff])(
     expect(Buffer.byteLength(text) + assetBytes).toBeLessThan(maxBytes)
   },
 )
+
+const partsOfDemo = (plural: 'payments' | 'pushes') => {
+  const { projectId, payment, delivery } = harness.peers.projects.demo
+  const id = plural === 'payments' ? payment.paymentId : delivery.deliveryId
+  return `/projects/${projectId}/${plural}/${id}`
+}
+
+it.each(['payments', 'pushes'] as const)(
+  'a page of one of the %s weighs less than 60 KB when its pushes have as many attempts as are kept',
+  async (plural) => {
+    const { text, status } = await browser.get(partsOfDemo(plural))
+    expect(status).toBe(200)
+    expect(text).toContain('attempt 100: ')
+    expect(text).not.toContain('attempt 1: ')
+    expect(Buffer.byteLength(text) + assetBytes).toBeLessThan(maxBytes)
+  },
+)
+
+it('all attempts of a push are on its pages, the newest first, and a payment says how many entries are older', async () => {
+  const push = partsOfDemo('pushes')
+  const read = async (place: string) => {
+    const { text } = await browser.get(`${push}${place}`)
+    return [...text.matchAll(/attempt (\d+): /g)].map(([, number]) => Number(number))
+  }
+  const pages = await Promise.all(
+    ['', ...[10, 20, 30, 40, 50, 60, 70, 80, 90].map((at) => `?attempts=${at}`)].map(read),
+  )
+  expect(pages.flat()).toEqual(Array.from({ length: 100 }, (_, at) => 100 - at))
+  expect((await browser.get(push)).text).toContain(`href="${push}?attempts=10" rel="next"`)
+  const payment = (await browser.get(partsOfDemo('payments'))).text
+  expect(payment).toMatch(/<p>\d+ older entries are not shown\. <a href="[^"]+\/pushes\?subject=/)
+})
 
 it('a list without pages says how many more there are', async () => {
   expect((await browser.get('/routing')).text).toMatch(/These are the first \d+ of 1000\./)

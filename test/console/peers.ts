@@ -23,7 +23,7 @@ import { deliveryPeers } from './delivery-peers.ts'
 import { auditPeers } from './peers/audit.ts'
 import { eventPeers } from './peers/events.ts'
 import { paymentsPeer } from './peers/payments.ts'
-import { deliveryOf, newProject, type Project, pushOf, shown } from './projects.ts'
+import { deliveryOf, newProject, type Project, pushOf, shown, triedOften } from './projects.ts'
 import { evilTexts, type Many, type Texts, time } from './rows.ts'
 import { staffPeers } from './staff-peers.ts'
 
@@ -197,7 +197,8 @@ export function newPeers(texts: Texts = evilTexts) {
     },
     getDelivery({ projectId, deliveryId }) {
       seen('GetDelivery')
-      return { delivery: deliveryOf(of(projectId), deliveryId) }
+      const delivery = deliveryOf(of(projectId), deliveryId)
+      return { delivery: pages.areFull ? triedOften(delivery, texts.body.repeat(66)) : delivery }
     },
     replayDelivery({ projectId, deliveryId }) {
       seen('ReplayDelivery')
@@ -251,7 +252,10 @@ export function newPeers(texts: Texts = evilTexts) {
     cancelReplayJob: jobAfter('CancelReplayJob'),
   }
   const merchantDeliveries: Partial<ServiceImpl<typeof MerchantDeliveryService>> = {
-    listPaymentPushes: ({ projectId }) => ({ deliveries: [pushOf(of(projectId), texts)] }),
+    listPaymentPushes({ projectId }) {
+      const push = pushOf(of(projectId), texts)
+      return { deliveries: many(pages.areFull ? triedOften(push, '') : push, 30) }
+    },
     getMerchantDelivery: ({ projectId }) => ({ delivery: pushOf(of(projectId), texts) }),
   }
   const lists = deliveryPeers({ projects, of, many, seen, texts })

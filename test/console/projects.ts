@@ -11,6 +11,7 @@ import {
 } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { BillPaymentSchema, BillPaymentState } from '#gen/payweave/billing/v1/billing_pb.js'
 import {
+  type Attempt,
   AttemptOutcome,
   DeliveryKind,
   DeliverySchema,
@@ -47,6 +48,15 @@ export function pushOf({ delivery }: Project, { url, body: text }: Texts) {
   const body = new TextEncoder().encode(text)
   const subject = { deliveryId, eventId, paymentId: delivery.subjectId, kind, state, body }
   return { ...subject, ...shownOnce, attemptCount, attempts }
+}
+
+/** A push with as many attempts as are kept, and this answer to each. */
+export function triedOften<T extends { attempts: Attempt[] }>(push: T, answerText: string): T {
+  const answer = new TextEncoder().encode(answerText)
+  const [attempt] = push.attempts
+  if (attempt === undefined) throw new Error('a push that was tried')
+  const attempts = Array.from({ length: 100 }, (_, at) => ({ ...attempt, number: at + 1, answer }))
+  return { ...push, attempts }
 }
 
 /** A project and its things. */

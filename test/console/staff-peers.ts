@@ -107,7 +107,8 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       const ranges = [{ min: usd(100n), max: usd(500_000n) }]
       const named = { billerCode: 'POWER', name: texts.name, active: true }
       const product = { ...named, productCode: 'HOME', referencePattern: texts.pattern, ranges }
-      return { billers: [named], products: [product] }
+      // As many as a catalogue may have.
+      return { billers: many(named, 200), products: many(product, 200) }
     },
     putBiller() {
       seen('PutBiller')

@@ -4,12 +4,14 @@ import { formatAmount } from '#core/money/money.ts'
 import { parseRanges } from '#core/money/range.ts'
 import type { Biller, Product, ProductRange } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import type { Clients } from '../../clients.ts'
-import { asFile, type Worker } from '../../http/work.ts'
+import { asFile, type Work, type Worker } from '../../http/work.ts'
 import { code, type Form, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
-import { sendCsv } from '../list.ts'
+import { nextPageUrl, rowsAt, sendCsv } from '../list.ts'
 
 const path = '/catalogue'
+/** Rows of each of two sections. */
+const pageSize = 25
 
 /** Registers `/catalogue`, its file and its forms. */
 export function registerCatalogue(
@@ -18,11 +20,12 @@ export function registerCatalogue(
 ): void {
   app.get(
     path,
-    worker.page(async ({ reply, query, may }) => {
+    worker.page(async (work) => {
+      const { reply, query, may } = work
       const { billers, products } = await catalogue.listCatalogue({})
       const mayPut = may('payweave.billing.v1.CatalogueService/PutBiller')
-      const own = billersSection(billers)
-      const theirs = productsSection(products)
+      const own = billersSection(work, billers)
+      const theirs = productsSection(work, products)
       return sendSections(reply, {
         title: 'Catalogue',
         said:
@@ -118,27 +121,30 @@ function withForm(section: Section, form: Form, method: 'PutBiller' | 'PutProduc
   }
 }
 
-function billersSection(billers: Biller[]): Section {
+function billersSection({ request, query }: Work, billers: Biller[]): Section {
+  const { rows, nextPageToken } = rowsAt(billers, query.get('billers'), pageSize)
   return {
     heading: 'Billers',
     facts: [['File', { text: 'CSV', href: `${path}.csv` }]],
     table: {
       head: ['Code', 'Name', 'State'],
       empty: 'No biller yet.',
-      rows: billers.map((one) => [code(one.billerCode), text(one.name), stateOf(one)]),
+      rows: rows.map((one) => [code(one.billerCode), text(one.name), stateOf(one)]),
     },
+    ...nextPageUrl(request.url, nextPageToken, 'billers'),
     rpc: listRpc,
     commands: ['biller list'],
   }
 }
 
-function productsSection(products: Product[]): Section {
+function productsSection({ request, query }: Work, products: Product[]): Section {
+  const { rows, nextPageToken } = rowsAt(products, query.get('products'), pageSize)
   return {
     heading: 'Products',
     table: {
       head: ['Biller', 'Code', 'Name', 'References', 'Amounts', 'State'],
       empty: 'No product yet.',
-      rows: products.map((one) => [
+      rows: rows.map((one) => [
         code(one.billerCode),
         code(one.productCode),
         text(one.name),
@@ -147,6 +153,7 @@ function productsSection(products: Product[]): Section {
         stateOf(one),
       ]),
     },
+    ...nextPageUrl(request.url, nextPageToken, 'products'),
   }
 }
 
