@@ -337,6 +337,11 @@ describe('a backup by the command line', () => {
     await db.close()
     const elsewhere = await runHere(folder, 'backup', 'create', at('never'), '--data', places.NEW)
     expect(elsewhere).toMatchObject({ code: 2, err: expect.stringContaining('is not the data') })
+    const other = new URL(server.adminUrl)
+    other.pathname = '/template1'
+    process.env['DATABASE_URL'] = other.href
+    const foreign = await runHere(folder, 'backup', 'create', at('never'))
+    expect(foreign).toMatchObject({ code: 1, err: expect.stringContaining('without the schemas') })
     expect(fs.existsSync(at('never'))).toBe(false)
   })
 })

@@ -1,6 +1,7 @@
 // The statements of a base backup, in one session of a PostgreSQL server.
 import type { Client } from 'pg'
 import { connectClient } from '#platform/db/client.ts'
+import { ConfigurationError } from '#platform/process/configuration-error.ts'
 
 /** How to connect as the owner of the database. */
 export type Access = { url: string; passwordFile?: string | undefined }
@@ -46,7 +47,7 @@ const logFilesOf = `
 
 /**
  * Connects, keeps the log that the backup needs, and begins the backup at a checkpoint. Rejects with a ConfigurationError as
- * `connectClient` does, and with the driver's error, for a server without the rights or `wal_level` for example.
+ * `connectClient` does and for a database of another purpose, and with the driver's error, for a server without the rights or `wal_level` for example.
  */
 export async function beginBackup(access: Access): Promise<BackupSession> {
   const client = await connectClient(access, { application_name: 'payweave backup' })
@@ -54,6 +55,10 @@ export async function beginBackup(access: Access): Promise<BackupSession> {
   client.on('error', () => undefined)
   try {
     await client.query('set statement_timeout = 0; set idle_session_timeout = 0')
+    const { rows: schemas } = await client.query(readerSchemas)
+    if (schemas.length === 0) {
+      throw new ConfigurationError('DATABASE_URL names a database without the schemas of Payweave')
+    }
     // It ends with the session.
     await client.query(
       `select pg_create_physical_replication_slot('payweave_backup_' || pg_backend_pid(), true, true)`,

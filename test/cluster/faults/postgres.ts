@@ -34,7 +34,7 @@ const primaryKilled: Fault = {
     return { facts: { detectionS, noCommitS }, restore: () => postgres.bringBack(lost) }
   },
   measured: ({ gapS }, { detectionS = Number.NaN, noCommitS = Number.NaN }) =>
-    `no create for ${seconds(gapS)}, no commit of a bare client for ${seconds(noCommitS)}; Patroni had a new primary after ${seconds(detectionS)}`,
+    `no create for ${seconds(gapS)}, no commit of a bare client for ${ofBareClient(noCommitS)}; Patroni had a new primary after ${seconds(detectionS)}`,
 }
 
 const switchover: Fault = {
@@ -60,12 +60,16 @@ async function switchAndTime({ postgres }: Lab) {
   return { from, switchedS, noCommitS: await commits.stop() }
 }
 
+/** Runs from before the bare client have no such figure. */
+const ofBareClient = (noCommitS: number) =>
+  Number.isNaN(noCommitS) ? 'not measured' : seconds(noCommitS)
+
 /** The words of the report. */
 function switchoverMeasured(
   { gapS }: Measures,
   { switchedS = Number.NaN, noCommitS = Number.NaN }: Facts,
 ): string {
-  return `no create for ${seconds(gapS)}, no commit of a bare client for ${seconds(noCommitS)}; Patroni switched in ${seconds(switchedS)}`
+  return `no create for ${seconds(gapS)}, no commit of a bare client for ${ofBareClient(noCommitS)}; Patroni switched in ${seconds(switchedS)}`
 }
 
 async function secondsUntilPrimary(
