@@ -22,7 +22,7 @@ import { wholeNumber } from './parser/whole-number.ts'
 import { UsageError } from './usage-error.ts'
 
 const filterOptions = {
-  caller: 'name of a bearer, or e-mail address of a person in the console',
+  caller: 'name as the column CALLER has it, for example "console:https://id.example.com#00u1abc"',
   target: 'what was changed, as the column TARGET has it',
   from: 'first time, ISO 8601, for example 2026-01-31T00:00:00Z',
   to: 'end of the times, exclusive',
@@ -137,11 +137,10 @@ function limitOf({ options }: CommandContext): number {
 
 function filterOf({ options }: CommandContext) {
   const { caller = '', target: targetId = '' } = options
-  const isAddress = caller.includes('@') && !caller.includes(':')
   const startTime = timeOf(options['from'], 'from')
   const endTime = timeOf(options['to'], 'to')
   return {
-    caller: isAddress ? `console:${caller}` : caller,
+    caller,
     targetId,
     ...(startTime && { startTime }),
     ...(endTime && { endTime }),

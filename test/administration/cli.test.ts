@@ -16,6 +16,7 @@ import {
   authenticateApiKey,
   authenticateSubscriptionKey,
 } from '../../services/accounts/access/operations/authenticate.ts'
+import { insertAudit } from '../../services/accounts/access/store/project-store.ts'
 import { runHere, runProcess } from '../support/command-line.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { readPdf } from '../support/files/pdf.ts'
@@ -311,7 +312,21 @@ describe('payweave merchant, institution, grant and audit', () => {
     const { target_id: target = '' } = audit[2] ?? {}
     expect(await filtered('--target', target)).toMatchObject([{ action: 'create_project' }])
     expect(await filtered('--caller', 'operator')).toHaveLength(2)
-    expect(await filtered('--caller', 'ama@example.com')).toEqual([])
+    const [person, before] = ['console:https://id.example.com#00u1', 'console:ama@example.com']
+    for (const [caller, action] of Object.entries({
+      [person]: 'revoke_grants',
+      [before]: 'issue_api_key',
+    })) {
+      await insertAudit(db, {
+        caller,
+        requestId: undefined,
+        action,
+        projectId: target,
+        targetId: target,
+      })
+    }
+    expect(await filtered('--caller', person)).toMatchObject([{ caller: person }])
+    expect(await filtered('--caller', before)).toMatchObject([{ caller: before }])
     expect(await filtered('--from', '2999-01-31T00:00:00Z')).toEqual([])
     expect(await filtered('--to', '2999-01-31T00:00+01:00')).toHaveLength(2)
     expect(await run('audit', 'list', '--from', 'yesterday')).toMatchObject({ code: 2, out: '' })
