@@ -7,6 +7,8 @@ import { describeSettings } from '#platform/config/config.ts'
 import { feeSchedule as feeScheduleReader } from '#platform/config/values.ts'
 import { localCommands } from '../../clients/cli/main.ts'
 import { portableCommands } from '../../clients/cli/portable-commands.ts'
+import type { SandboxFile } from '../../deploy/local/sandbox-file.ts'
+import { places } from '../../deploy/local/start-summary.ts'
 import { chargeMinor } from '../../services/payments/domain/fees.ts'
 import {
   draftPayment,
@@ -139,6 +141,32 @@ describe('the page of personal data', () => {
     })
     expect(missing).toEqual([])
   })
+})
+
+it('the page of the services over gRPC has the packages of each', () => {
+  const rows = readPage('docs/grpc/README.md').matchAll(/^\| (\w+) \| 71\d\d \| (.+) \|$/gm)
+  const shown = [...rows].filter(([, name]) => name !== 'simulator')
+  expect(shown).toHaveLength(6)
+  for (const [, name = '', cell = ''] of shown) {
+    const packages = [...cell.matchAll(/`([^`]+)`/g)].map(([, one]) => one)
+    const source = readPage(`services/${name}/main.ts`)
+    const served = [...source.matchAll(/router\.service\(\s*(\w+)/g)].map(([, service]) => service)
+    const imports = source.matchAll(/import \{([^}]+)\} from '#gen\/(payweave\/\w+\/v1)\//g)
+    const known = [...imports].flatMap(([, names = '', folder = '']) =>
+      served.some((service) => names.includes(` ${service} `)) ? [folder.replaceAll('/', '.')] : [],
+    )
+    expect(new Set(packages), name).toEqual(new Set(known))
+  }
+})
+
+it('the README shows every place that a start prints', () => {
+  const keys = { subscription_key: 'pwk_test_1', api_key: 'a' }
+  const projects = { demo: keys } as unknown as SandboxFile['projects']
+  const printed = places({ base_url: 'http://127.0.0.1:8080', projects }, '.payweave', 'http://c')
+  const namesOf = (text: string) =>
+    [...text.matchAll(/^ {2}([\w ]+?) {2,}\S/gm)].map(([, name]) => name)
+  const [, shown = ''] = /\n  …\n(.*?)```/s.exec(readPage('README.md')) ?? []
+  expect(namesOf(shown)).toEqual(namesOf(printed))
 })
 
 it('no text for receivers says that the id of a push identifies a payment', () => {
