@@ -4,11 +4,14 @@ import { type CallOptions, pause } from './transport.ts'
 
 /** How a wait goes on. */
 export type WaitOptions = CallOptions & {
-  /** How long to wait in all, in milliseconds; default 60,000. */
+  /** How long to wait in all, reads and their retries included, in milliseconds; default 60,000. */
   withinMs?: number
   /** The pause between two reads, in milliseconds; default 1,000. */
   everyMs?: number
 }
+
+/** A timer takes no more. */
+const longestTimerMs = 2 ** 31 - 1
 
 /** A state as a wait sees it. */
 export type Seen = { is: string; isWanted: boolean; isFinal: boolean }
@@ -23,14 +26,21 @@ export async function waitUntil<T>(
   { withinMs = 60_000, everyMs = 1_000, ...options }: WaitOptions,
 ): Promise<T> {
   const endMs = performance.now() + withinMs
+  const late = AbortSignal.timeout(Math.min(Math.max(0, Math.ceil(withinMs)), longestTimerMs))
+  const { signal: leaving } = options
+  const signal = leaving === undefined ? late : AbortSignal.any([leaving, late])
+  const isStill = (state: string) => `it is still ${state} after ${withinMs} ms`
+  let state = 'unknown'
   for (;;) {
-    const found = await read(options)
+    const found = await read({ ...options, signal }).catch((error: unknown) => {
+      if (!late.aborted || leaving?.aborted === true) throw error
+      throw new WaitError(isStill(state))
+    })
     const { is, isWanted, isFinal } = look(found)
     if (isWanted) return found
     if (isFinal) throw new WaitError(`it is ${is}, which is final`)
-    if (performance.now() + everyMs > endMs) {
-      throw new WaitError(`it is still ${is} after ${withinMs} ms`)
-    }
-    await pause(everyMs, options.signal)
+    if (performance.now() + everyMs > endMs) throw new WaitError(isStill(is))
+    state = is
+    await pause(everyMs, leaving)
   }
 }

@@ -257,8 +257,22 @@ describe('a wait', () => {
       message: 'it is Expired, which is final',
     })
     const pending = (await against([state('Pending')])).payweave.payments
-    const wait = pending.waitFor('p1', 'paid', { withinMs: 20, everyMs: 5 })
-    expect(await errorOf(wait)).toMatchObject({ message: 'it is still Pending after 20 ms' })
+    const wait = pending.waitFor('p1', 'paid', { withinMs: 200, everyMs: 50 })
+    expect(await errorOf(wait)).toMatchObject({ message: 'it is still Pending after 200 ms' })
+  })
+
+  it('a wait that has no response ends when its time is over, with all attempts of a read', async () => {
+    const { payweave, seen } = await against([
+      state('Pending'),
+      refused(503, 'SERVICE_UNAVAILABLE'),
+      'hang',
+    ])
+    const wait = payweave.payments.waitFor('p1', 'paid', { withinMs: 600, everyMs: 1 })
+    expect(await errorOf(wait)).toMatchObject({
+      name: 'WaitError',
+      message: 'it is still Pending after 600 ms',
+    })
+    expect(seen).toHaveLength(3)
   })
 
   it('a wait ends with the reason of its caller, also between two reads', async () => {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import random
 import re
 import ssl
@@ -51,6 +52,8 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     once: bool = False
     """It must not be executed twice: it is repeated only when it was not executed."""
+    end: float = math.inf
+    """Monotonic time at which it ends, repeats included."""
 
 
 class Transport:
@@ -80,7 +83,9 @@ class Transport:
         self._connections.close()
 
     def send(self, call: Call, options: CallOptions) -> dict[str, Any]:
-        """The body of the response. Raises a PayweaveError."""
+        """The body of the response. Raises a PayweaveError, and a TypeError for an unknown option."""
+        for name in sorted(set(options) - CallOptions.__optional_keys__):
+            raise TypeError(f"{call.path} takes no option {name!r}")
         request_id = options.get("request_id", str(uuid.uuid4()))
         timeout = options.get("timeout", self._timeout)
         max_retries = options.get("max_retries", self._max_retries)
@@ -93,7 +98,10 @@ class Transport:
             except PayweaveError as error:
                 if attempt >= max_retries or not _may_pass(call, error):
                     raise
-                time.sleep(_pause(attempt, error))
+                pause, left = _pause(attempt, error), call.end - time.monotonic()
+                time.sleep(max(0.0, min(pause, left)))
+                if pause >= left:
+                    raise
                 attempt += 1
 
     def _exchange(
@@ -104,7 +112,7 @@ class Transport:
         target = f"{self._prefix}{call.path}?{urlencode({'version': call.version, **query})}"
         # On a connection that was idle, a failure may mean that the call was executed.
         connection = self._connections.take(new=call.once)
-        connection.end = time.monotonic() + timeout
+        connection.end = min(time.monotonic() + timeout, call.end)
         try:
             connection.request(call.method, target, body, {**headers, "PW-request-date": now})
             response = connection.getresponse()

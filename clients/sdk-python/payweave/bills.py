@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Union, cast
 
@@ -38,7 +39,11 @@ class BillCalls:
 
     def status(self, id: str, **options: Unpack[CallOptions]) -> BillStatus:
         """Read the state of a bill payment."""
-        call = Call("GET", "/bill_payments/status", _VERSION, query={"transaction_id": id})
+        return self._status(id, options)
+
+    def _status(self, id: str, options: CallOptions, end: float = math.inf) -> BillStatus:
+        query = {"transaction_id": id}
+        call = Call("GET", "/bill_payments/status", _VERSION, query=query, end=end)
         return cast(BillStatus, self._send(call, options))
 
     def receipt(self, id: str, **options: Unpack[CallOptions]) -> BillReceipt:
@@ -53,4 +58,4 @@ class BillCalls:
             outcome = found["normalized_status"]
             return outcome or "without an outcome", outcome is not None, False
 
-        return wait_until(lambda: self.status(id), look, options)
+        return wait_until(lambda calls, end: self._status(id, calls, end), look, options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, List, Literal, cast
 
@@ -65,8 +66,12 @@ class PaymentCalls:
 
     def status(self, id: str, **options: Unpack[CallOptions]) -> PaymentSnapshot:
         """Read the current state of a request."""
-        query = {"payment_details_id": id}
-        return cast(PaymentSnapshot, self._get("/payments/status", _CONTRACT, query, options))
+        return self._status(id, options)
+
+    def _status(self, id: str, options: CallOptions, end: float = math.inf) -> PaymentSnapshot:
+        query = {"api_key": self._api_key, "payment_details_id": id}
+        call = Call("GET", "/payments/status", _CONTRACT, query=query, end=end)
+        return cast(PaymentSnapshot, self._send(call, options))
 
     def cancel(self, id: str, **options: Unpack[CallOptions]) -> EndedPayment:
         """Cancel a request that nobody has paid or is paying. A repeat returns the same."""
@@ -110,7 +115,7 @@ class PaymentCalls:
             status = found["payment_details"]["status"]
             return status, status == wanted, wanted not in _FOLLOWERS.get(status, ())
 
-        return wait_until(lambda: self.status(id), look, options)
+        return wait_until(lambda calls, end: self._status(id, calls, end), look, options)
 
     def confirm_push(
         self, headers: Mapping[str, str], raw_body: bytes, **options: Unpack[CallOptions]

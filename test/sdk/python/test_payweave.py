@@ -273,8 +273,29 @@ class Waits(TestCase):
         with self.assertRaisesRegex(WaitError, "^it is Expired, which is final$"):
             client.payments.wait_for("p1", "paid")
         _, client = self.against(self.state("Pending"))
-        with self.assertRaisesRegex(WaitError, "^it is still Pending after 0.02 s$"):
-            client.payments.wait_for("p1", "paid", within=0.02, every=0.005)
+        with self.assertRaisesRegex(WaitError, "^it is still Pending after 0.2 s$"):
+            client.payments.wait_for("p1", "paid", within=0.2, every=0.05)
+
+    def test_a_wait_that_has_no_response_ends_when_its_time_is_over_with_all_attempts_of_a_read(self):
+        server, client = self.against(self.state("Pending"), refused(503, "NO"), "hang")
+        with self.assertRaisesRegex(WaitError, "^it is still Pending after 0.6 s$"):
+            client.payments.wait_for("p1", "paid", within=0.6, every=0.001)
+        self.assertEqual(len(server.seen), 3)
+
+    def test_each_read_of_a_wait_takes_the_options_of_a_call(self):
+        server, client = self.against("hang", refused(503, "NO"))
+        options = {"request_id": "1", "max_retries": 0}
+        error = self.error_of(client.payments.wait_for, "p1", "paid", timeout=0.05, **options)
+        self.assertEqual((error.reason, error.request_id), ("NO_RESPONSE", "1"))
+        self.error_of(client.bills.wait_for_outcome, "b1", **options)
+        self.assertEqual(server.header("PW-request-id"), ["1", "1"])
+
+    def test_an_option_that_no_call_has_is_refused_by_name(self):
+        server, client = self.against(CREATED)
+        for call in (client.payments.status, client.bills.wait_for_outcome):
+            with self.assertRaisesRegex(TypeError, "takes no option 'time_out'$"):
+                call("one", time_out=1)
+        self.assertEqual(server.seen, [])
 
 
 HEADERS = {
