@@ -44,7 +44,7 @@ export function registerAudit(app: FastifyInstance, options: Options): void {
             },
             table: {
               head: ['When', 'Who', 'What', 'Project', 'On', 'Details', 'Request'],
-              empty: 'No change matches.',
+              empty: 'No change matches. Another filter, or none, may show more.',
               rows: listed.entries.map((entry) => changeRow(entry, nameOf)),
             },
             ...nextPageUrl(request.url, listed.nextPageToken),
@@ -107,7 +107,7 @@ function registerCatalogueAudit(
             },
             table: {
               head: ['When', 'Who', 'What', 'On', 'Note', 'Request'],
-              empty: 'No change matches.',
+              empty: 'No change matches. Another filter, or none, may show more.',
               rows: listed.changes.map((one) => [
                 { at: one.occurTime },
                 text(nameOf(one.caller)),
@@ -211,7 +211,7 @@ async function sendCalls(work: Work, db: Database, people: People) {
         },
         table: {
           head: ['When', 'Who', 'Call', 'Project', 'On', 'Request'],
-          empty: 'No call matches.',
+          empty: 'No call matches. Another filter, or none, may show more.',
           rows: rows.map((one) => [
             { at: timestampFromDate(one.occurTime) },
             { text: nameOf(one.person), href: callsOf(one.person) },

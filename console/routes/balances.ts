@@ -64,7 +64,7 @@ async function show(work: ProjectWork, { balances }: Clients) {
         },
         table: {
           head: ['Time', 'Amount', 'State', 'Type', 'Reference', 'Description', 'Transfer'],
-          empty: 'Nothing was posted in this time.',
+          empty: 'Nothing was posted in this time. A longer one may show more.',
           rows: statement.postings.map(lineOf),
         },
         ...nextPageUrl(request.url, statement.nextPageToken),
@@ -92,7 +92,7 @@ function balancesSection(balances: ProjectBalance[]): Section {
   return {
     table: {
       head: ['Account', 'Balance', 'On hold'],
-      empty: 'Nothing was posted for this project yet.',
+      empty: 'Nothing was posted for this project yet. Its first payment that is paid will be.',
       rows: balances.map(({ internal, posted, held }) => [
         text(meanings[internal] ?? 'another account'),
         amount(money(posted?.minorUnits ?? 0n, posted?.currency ?? '')),

@@ -57,7 +57,7 @@ async function show(work: ProjectWork, clients: Clients) {
 }
 
 const noMerchant: Section = {
-  note: 'This project has no merchant yet. An administrator creates one with its first API key.',
+  note: 'This project has no merchant yet. Create one with: payweave merchant create <name>',
 }
 
 const dayMs = 86_400_000

@@ -83,7 +83,7 @@ async function sendList(work: ProjectWork, clients: Clients) {
           head: ['Your id', 'Amount', 'Paid', 'State', 'Description', 'Created', 'Changed'],
           empty:
             merchant === undefined
-              ? 'This project has no merchant yet. An administrator creates one with its first API key.'
+              ? 'This project has no merchant yet. Create one with: payweave merchant create <name>'
               : 'No payment matches. POST /payments/request creates one; another filter may show more.',
           rows: listed.payments.map((one) => [
             row(one.transactionId, `${base}/${one.paymentId}`),

@@ -66,7 +66,7 @@ async function show(work: Work, { actions }: Clients, people: People) {
         heading: `In ${service}`,
         table: {
           head: ['When', 'Who', 'What', 'On', 'Note', 'Request'],
-          empty: 'No action matches.',
+          empty: 'No action matches. Another filter, or none, may show more.',
           rows: page.actions.map((one) => [
             { at: one.actionTime },
             text(nameOf(one.caller)),

@@ -128,7 +128,7 @@ function billersSection({ request, query }: Work, billers: Biller[]): Section {
     facts: [['File', { text: 'CSV', href: `${path}.csv` }]],
     table: {
       head: ['Code', 'Name', 'State'],
-      empty: 'No biller yet.',
+      empty: 'No biller yet. Store the first with: payweave biller put',
       rows: rows.map((one) => [code(one.billerCode), text(one.name), stateOf(one)]),
     },
     ...nextPageUrl(request.url, nextPageToken, 'billers'),
@@ -143,7 +143,7 @@ function productsSection({ request, query }: Work, products: Product[]): Section
     heading: 'Products',
     table: {
       head: ['Biller', 'Code', 'Name', 'References', 'Amounts', 'State'],
-      empty: 'No product yet.',
+      empty: 'No product yet. Store the first with: payweave product put',
       rows: rows.map((one) => [
         code(one.billerCode),
         code(one.productCode),

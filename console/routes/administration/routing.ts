@@ -134,7 +134,7 @@ function changesSection(changes: RouteChange[], nameOf: NameOf): Section {
     facts: [['File', { text: 'CSV', href: `${path}/changes.csv` }]],
     table: {
       head: ['When', 'Who', ...keyHead, 'Connector', 'Fallback', 'Request'],
-      empty: 'No change yet.',
+      empty: 'No change yet. Store the first route with: payweave routes set',
       rows: rows.map((one) => [
         { at: one.changeTime },
         text(nameOf(one.caller)),

@@ -234,7 +234,10 @@ function tableOf(
   return {
     table: {
       head: ['Key id', ...head, 'Issued', 'State', 'Change'],
-      empty: kind === api ? 'None yet.' : 'None: no request of the project is accepted.',
+      empty:
+        kind === api
+          ? 'None yet. Every merchant needs one for its requests: payweave key issue --merchant <id>'
+          : 'None: no request of the project is accepted. Issue one with: payweave key issue',
       rows: rows.map((key) => [
         code(key.keyId),
         ...more(key),

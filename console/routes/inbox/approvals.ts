@@ -266,7 +266,8 @@ export async function approvalsSection(
     heading,
     table: {
       head: ['Requested', 'About', 'Amount', 'Decision', 'Why', 'State', 'Decided', 'Decide'],
-      empty: 'Nothing was requested.',
+      empty:
+        'Nothing was requested. The refund of a payment and the decision on a bill are requested on their pages.',
       rows: approvals.map((one) => approvalRow(work, one, nameOf)),
     },
     rpc: 'payweave.approvals.v1.ApprovalService/ListApprovals',

@@ -108,7 +108,8 @@ async function sendList(work: ProjectWork, clients: Clients) {
         facts: [['File', { text: 'CSV', href: `${base}.csv` }]],
         table: {
           head: ['Receiver', 'Kind', ...columns, 'Replay', 'Pause'],
-          empty: 'Nothing was pushed yet.',
+          empty:
+            'Nothing was pushed yet. A payment request with urls.notify or urls.callback makes the first push.',
           rows: listed.endpoints.map((one) => [
             text(one.origin),
             text(wordOf(DeliveryKind, one.kind)),
