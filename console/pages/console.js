@@ -11,11 +11,13 @@ function isTyping(target) {
 }
 
 function moveRow(step) {
-  const rows = [...document.querySelectorAll('a.row')]
+  const used = 'a[href], button'
+  const all = [...document.querySelectorAll('main tbody tr')]
+  const rows = all.filter((row) => row.querySelector(used) !== null)
   if (rows.length === 0) return
-  const at = rows.indexOf(document.activeElement)
+  const at = rows.findIndex((row) => row.contains(document.activeElement))
   const next = at < 0 ? (step > 0 ? 0 : rows.length - 1) : at + step
-  rows[Math.min(Math.max(next, 0), rows.length - 1)].focus()
+  rows[Math.min(Math.max(next, 0), rows.length - 1)].querySelector(used).focus()
 }
 
 function listenForKeys() {

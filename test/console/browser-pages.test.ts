@@ -1,7 +1,12 @@
 // Every page in a real browser: for every eye, by keyboard, on a phone and on wide screens, in the light and in the dark.
 import { it } from 'vitest'
 import { pages } from './every-page.ts'
-import { describeInTab, expectKeyboardReachesAll, expectSoundPage } from './tab.ts'
+import {
+  describeInTab,
+  expectKeyboardReachesAll,
+  expectKeysMoveOverRows,
+  expectSoundPage,
+} from './tab.ts'
 
 describeInTab((tab) => {
   it.each(Object.entries(pages))(
@@ -12,6 +17,7 @@ describeInTab((tab) => {
       // Rows that go while the keyboard is on them would take it with them.
       if (name === 'the live tail') await tab().page.getByRole('button', { name: 'Pause' }).click()
       await expectKeyboardReachesAll(tab().page)
+      await expectKeysMoveOverRows(tab().page)
     },
   )
 
