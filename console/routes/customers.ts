@@ -13,7 +13,7 @@ import { asFile, type ProjectWork, pathId, type Worker } from '../http/work.ts'
 import { amount, type Cell, code, moneyCell, row, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { choices, money, timeOf, valueOf, wordOf } from '../pages/words.ts'
-import { nextPageUrl, readNumber, sendCsv, withFilters } from './list.ts'
+import { firstRows, nextPageUrl, readNumber, sendCsv, withFilters } from './list.ts'
 import { merchantsOf } from './merchants.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -152,8 +152,10 @@ async function paymentsOf(
 ): Promise<Section[]> {
   const { projectId } = work.project
   const base = `/projects/${projectId}/payments`
-  const merchants = (await merchantsOf(work, clients)).slice(0, maxMerchants)
-  return await Promise.all(
+  const { rows: merchants, cut } = firstRows(await merchantsOf(work, clients), maxMerchants)
+  const note = `Payments to the merchants of the project.${cut} Payments has those to every merchant.`
+  const ofAll: Section = { heading: 'Payments of this number', note }
+  const sections = await Promise.all(
     merchants.map(async ({ merchantId, businessName }) => {
       const wanted = { projectId, merchantId, mobileNumberE164, pageSize: shownPayments }
       const { payments } = await clients.payments.listPayments(wanted)
@@ -175,6 +177,7 @@ async function paymentsOf(
       } satisfies Section
     }),
   )
+  return cut === '' ? sections : [ofAll, ...sections]
 }
 
 async function sendCustomer(work: ProjectWork, { customers }: Clients) {

@@ -89,7 +89,11 @@ export function newPeers(texts: Texts = evilTexts) {
       const { merchantId } = payment
       const first = { merchantId, projectId, businessName: merchantName }
       const other = { merchantId: second.merchantId, projectId, businessName: 'Second' }
-      return { merchants: second.isShown ? [first, other] : [first] }
+      return {
+        merchants: second.isShown
+          ? [first, ...Array.from({ length: second.count }, () => other)]
+          : [first],
+      }
     },
     getMerchant({ projectId, merchantId }) {
       const { payment, merchantName, branding } = of(projectId)

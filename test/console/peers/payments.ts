@@ -30,6 +30,8 @@ export function paymentsPeer({ of, seen, many, pages, crowd, refunds, texts }: O
   /** Another merchant of each project, when it is shown: the only one with payments of its number. */
   const second = {
     isShown: false,
+    /** How often it is in the list. */
+    count: 1,
     merchantId: randomUUID(),
     number: '+12025550199',
     /** A merchant that no list has, as one beyond its first page. */

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterEach(() => {
   harness.peers.crowd.length = 0
-  harness.peers.second.isShown = false
+  Object.assign(harness.peers.second, { isShown: false, count: 1 })
 })
 afterAll(() => harness?.close())
 
@@ -52,6 +52,15 @@ it('a number leads to the merchant whose payer has it, and no number of a person
   expect(await reach(base(), second.number)).toBe(`${base()}/payments?${query.toString()}`)
   const rows = { name: 'targets', text: 'select target from activity order by occur_time desc' }
   expect(await harness.db.row(rows, [])).toEqual({ target: '' })
+})
+
+it('the customers say of how many merchants they show the payments of a number', async () => {
+  const { second } = harness.peers
+  const page = `${base()}/customers?by=mobile&value=%2B12025550101`
+  second.isShown = true
+  expect((await browser.get(page)).text).not.toContain('These are the first')
+  second.count = 8
+  expect((await browser.get(page)).text).toContain('These are the first 5 of 9.')
 })
 
 it('an amount or a number that several merchants or projects have leads to a list of them', async () => {
