@@ -12,10 +12,12 @@ export const billPattern = /^bill_\w{1,59}$/
 /** The path of what has this id in a project. */
 export async function find(
   { may }: Pick<Work, 'may'>,
-  { payments, deliveries, replays, institution, apiLog, customers, bills, ledger, quotes }: Clients,
+  clients: Clients,
   projectId: string,
   id: string,
 ): Promise<string | undefined> {
+  const { payments, deliveries, replays, institution, apiLog, customers, bills } = clients
+  const { access, ledger, quotes } = clients
   const base = `/projects/${projectId}`
   if (billPattern.test(id)) {
     const look = () => bills.getBillPayment({ projectId, transactionId: id })
@@ -29,6 +31,7 @@ export async function find(
     [`${base}/transfers/${id}`, () => institution.getTransaction({ projectId, movementId: id })],
     [`${base}/pushes/replays/${id}`, () => replays.getReplayJob({ projectId, jobId: id })],
     [`${base}/customers/${id}`, () => customers.getCustomer({ projectId, accountId: id })],
+    [`${base}/payments?merchant=${id}`, () => access.getMerchant({ projectId, merchantId: id })],
   ]
   if (may('payweave.accounts.v1.LedgerService/GetTransfer')) {
     looks.push(

@@ -134,7 +134,9 @@ async function findInAll(
   const endMs = Date.now() + maxMs
   if (q === '') return { hits: [], isCut: false }
   const path =
-    (await projectPath(work, clients, q)) ?? (await pathOfAnyRequest(work, clients.apiLog, q))
+    (await projectPath(work, clients, q)) ??
+    (await reviewPath(work, clients, q)) ??
+    (await pathOfAnyRequest(work, clients.apiLog, q))
   if (path !== undefined) return { hits: [{ path, project: '' }], isCut: false }
   const hits: Hit[] = []
   let searched = 0
@@ -163,6 +165,14 @@ async function projectPath({ session, within }: Work, { access }: Clients, q: st
   if (!isUuid(q) || !isHeld) return undefined
   const look = () => within(q, () => access.getProject({ projectId: q }))
   return (await orUndefined(look)) && `/projects/${q}`
+}
+
+/** The profile of a new customer with this id of its review, for those who may see it. */
+async function reviewPath({ may }: Work, { onboardings }: Clients, reviewId: string) {
+  if (!isUuid(reviewId) || !may('payweave.accounts.v1.OnboardingService/GetOnboarding'))
+    return undefined
+  const found = await orUndefined(() => onboardings.getOnboarding({ reviewId }))
+  return found && `/inbox/onboardings/${reviewId}`
 }
 
 /** The request with this id in any project, for the staff, whose log is of all. */

@@ -63,6 +63,19 @@ it('the customers say of how many merchants they show the payments of a number',
   expect((await browser.get(page)).text).toContain('These are the first 5 of 9.')
 })
 
+it('the id of a merchant leads to its payments, and that of a review to the profile for those who may see it', async () => {
+  const { projects, staff } = harness.peers
+  const { merchantId } = projects.demo.payment
+  const payments = `${base()}/payments?merchant=${merchantId}`
+  expect(await reach(base(), merchantId)).toBe(payments)
+  expect(await reach('', merchantId)).toBe(payments)
+  const ama = await harness.signedIn('ama')
+  const found = await ama.get(`/search?q=${staff.reviewId}`)
+  expect(found.headers.get('location')).toBe(`/inbox/onboardings/${staff.reviewId}`)
+  const merchant = await harness.signedIn('kwame')
+  expect((await merchant.get(`/search?q=${staff.reviewId}`)).status).toBe(404)
+})
+
 it('an amount or a number that several merchants or projects have leads to a list of them', async () => {
   const { second, projects } = harness.peers
   second.isShown = true
