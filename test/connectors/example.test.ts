@@ -69,19 +69,19 @@ it('a process that is killed while it owes a report sends it after its next star
     name: 'example/killed',
     rule: 'A report that was owed is sent after a crash.',
     needs: [],
-    async run(world) {
-      const charge = chargeOfItsOwn(world)
+    async run(context) {
+      const charge = chargeOfItsOwn(context)
       const { chargeId } = charge
-      world.reports.plan(
+      context.reports.plan(
         chargeId,
         ...Array.from({ length: 1_000 }, () => 'SERVICE_UNAVAILABLE' as const),
       )
-      await payByItself(world, charge)
-      await eventually(() => world.reports.of(chargeId).length > 0)
+      await payByItself(context, charge)
+      await eventually(() => context.reports.of(chargeId).length > 0)
       await connector.end('SIGKILL')
-      world.reports.plan(chargeId)
+      context.reports.plan(chargeId)
       await connector.start()
-      await reported(world, chargeId, 'PAID')
+      await reported(context, chargeId, 'PAID')
     },
   }
   expect(await connector.run([killed])).toMatchObject([{ result: 'passed' }])

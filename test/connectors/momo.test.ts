@@ -18,9 +18,9 @@ import { findRequest, renewRequest } from '../../connectors/momo/store/request-s
 import {
   announce,
   type BackendCheck,
+  type CheckContext,
   newReference,
   reported,
-  type World,
 } from '../../tools/conformance/backend/check.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -61,7 +61,7 @@ afterAll(async () => {
 })
 
 /** Runs something with the clients and reports of the kit. */
-async function withWorld(run: (world: World) => Promise<void>): Promise<void> {
+async function withContext(run: (context: CheckContext) => Promise<void>): Promise<void> {
   const check: BackendCheck = { name: 'momo/own', rule: 'A rule of this file.', needs: [], run }
   const [result] = await connector.run([check])
   expect(result?.reason).toBeUndefined()
@@ -69,11 +69,11 @@ async function withWorld(run: (world: World) => Promise<void>): Promise<void> {
 }
 
 /** Begins an attempt whose calls MTN answers as planned. */
-async function pay(world: World, person: { mobile_number: string }, ...faults: Fault[]) {
-  const chargeId = await announce(world, person)
+async function pay(context: CheckContext, person: { mobile_number: string }, ...faults: Fault[]) {
+  const chargeId = await announce(context, person)
   const attemptId = randomUUID()
   momo.plan(attemptId, ...faults)
-  const { outcome } = await world.charges.payWithWallet({ chargeId, attemptId, pin })
+  const { outcome } = await context.charges.payWithWallet({ chargeId, attemptId, pin })
   expect(outcome).toBe(AttemptOutcome.PROCESSING)
   return { chargeId, attemptId }
 }
@@ -100,7 +100,7 @@ it.each(groups)('the connector keeps every rule of %s that MTN can show', async 
 })
 
 it('an attempt is paid once though MTN is down, loses the call, refuses the token, or accepts without an answer', () =>
-  withWorld(async (world) => {
+  withContext(async (context) => {
     const faults: Fault[][] = [
       ['accepted without answer'],
       ['lost', 'lost'],
@@ -109,8 +109,8 @@ it('an attempt is paid once though MTN is down, loses the call, refuses the toke
     ]
     await Promise.all(
       faults.map(async (some) => {
-        const { chargeId, attemptId } = await pay(world, payer, ...some)
-        await reported(world, chargeId, 'PAID')
+        const { chargeId, attemptId } = await pay(context, payer, ...some)
+        await reported(context, chargeId, 'PAID')
         const references = momo.sentOf(attemptId)
         expect(references.length).toBeGreaterThan(some.length)
         expect(new Set(references).size).toBe(1)
@@ -120,8 +120,8 @@ it('an attempt is paid once though MTN is down, loses the call, refuses the toke
   }))
 
 it('a callback is not believed: it starts an enquiry, and one about nothing is dropped', () =>
-  withWorld(async (world) => {
-    const { chargeId, attemptId } = await pay(world, payer, 'undecided')
+  withContext(async (context) => {
+    const { chargeId, attemptId } = await pay(context, payer, 'undecided')
     await eventually(() => momo.acceptedOf(attemptId) === 1)
     const post = async (method: string, body: string) =>
       (await fetch(`${connector.webhookOrigin}/webhooks/momo`, { method, body })).status
@@ -130,11 +130,11 @@ it('a callback is not believed: it starts an enquiry, and one about nothing is d
     expect(await post('PUT', forged(randomUUID()))).toBe(200)
     expect(await post('POST', '{"externalId":"x"}')).toBe(400)
     expect(await post('POST', 'no JSON')).toBe(400)
-    const { outcome } = await world.charges.getAttempt({ attemptId })
+    const { outcome } = await context.charges.getAttempt({ attemptId })
     expect(outcome).toBe(AttemptOutcome.PROCESSING)
-    expect(world.reports.of(chargeId)).toEqual([])
+    expect(context.reports.of(chargeId)).toEqual([])
     momo.decide(attemptId)
-    await reported(world, chargeId, 'PAID')
+    await reported(context, chargeId, 'PAID')
   }))
 
 const refusals: [string, keyof typeof RefusalReason][] = [
@@ -148,56 +148,56 @@ const refusals: [string, keyof typeof RefusalReason][] = [
   ['+46733123463', 'NOT_CONFIRMED'],
 ]
 it('each refusal of the sandbox is reported with its reason', () =>
-  withWorld(async (world) => {
+  withContext(async (context) => {
     await Promise.all(
       refusals.map(async ([number, reason]) => {
-        const { chargeId } = await pay(world, { mobile_number: number })
-        expect((await reported(world, chargeId, 'REFUSED')).refusalReason).toBe(reason)
+        const { chargeId } = await pay(context, { mobile_number: number })
+        expect((await reported(context, chargeId, 'REFUSED')).refusalReason).toBe(reason)
       }),
     )
   }))
 
 it('another currency than that of the account is refused, and MTN is not called', () =>
-  withWorld(async (world) => {
-    const dollars: World = { ...world, map: { ...world.map, currency: 'USD' } }
+  withContext(async (context) => {
+    const dollars: CheckContext = { ...context, map: { ...context.map, currency: 'USD' } }
     const { chargeId, attemptId } = await pay(dollars, payer)
-    expect((await reported(world, chargeId, 'REFUSED')).refusalReason).toBe('NOT_PERMITTED')
-    const payoutId = newReference(world)
+    expect((await reported(context, chargeId, 'REFUSED')).refusalReason).toBe('NOT_PERMITTED')
+    const payoutId = newReference(context)
     const amount = { currency: 'USD', minorUnits: 100n }
-    await world.payouts.createPayout({ payoutId, amount, mobileNumber: payer.mobile_number })
-    await reported(world, payoutId, 'FAILED')
+    await context.payouts.createPayout({ payoutId, amount, mobileNumber: payer.mobile_number })
+    await reported(context, payoutId, 'FAILED')
     expect([...momo.sentOf(attemptId), ...momo.sentOf(payoutId)]).toEqual([])
   }))
 
 /** Creates a payout whose calls MTN answers as planned, and waits for its report. */
-async function payOut(world: World, number: string, outcome: string, ...faults: Fault[]) {
-  const payoutId = newReference(world)
+async function payOut(context: CheckContext, number: string, outcome: string, ...faults: Fault[]) {
+  const payoutId = newReference(context)
   momo.plan(payoutId, ...faults)
   const amount = { currency: 'EUR', minorUnits: 5n }
-  await world.payouts.createPayout({ payoutId, amount, mobileNumber: number })
-  await reported(world, payoutId, outcome)
+  await context.payouts.createPayout({ payoutId, amount, mobileNumber: number })
+  await reported(context, payoutId, outcome)
   return payoutId
 }
 
 it('a payout is sent once though MTN accepts it without an answer, and fails when there is no such receiver', () =>
-  withWorld(async (world) => {
+  withContext(async (context) => {
     const sent = await Promise.all([
-      payOut(world, payer.mobile_number, 'COMPLETED', 'unavailable', 'accepted without answer'),
-      payOut(world, '+46733123457', 'FAILED'),
+      payOut(context, payer.mobile_number, 'COMPLETED', 'unavailable', 'accepted without answer'),
+      payOut(context, '+46733123457', 'FAILED'),
     ])
     for (const payoutId of sent) expect(momo.acceptedOf(payoutId)).toBe(1)
   }))
 
 it('a payout waits for money in our account and for a corrected configuration, and a payer does not', () =>
-  withWorld(async (world) => {
+  withContext(async (context) => {
     const faults: Fault[] = ['no funds', 'malformed', 'fails without funds']
-    const payoutId = await payOut(world, payer.mobile_number, 'COMPLETED', ...faults)
+    const payoutId = await payOut(context, payer.mobile_number, 'COMPLETED', ...faults)
     // What has failed at MTN is asked for again by another reference.
     const [first, ...references] = momo.sentOf(payoutId)
     expect(references.map((one) => one === first)).toEqual([true, true, false])
     const refused = async (fault: Fault, reason: string) => {
-      const { chargeId, attemptId } = await pay(world, payer, fault)
-      expect((await reported(world, chargeId, 'REFUSED')).refusalReason).toBe(reason)
+      const { chargeId, attemptId } = await pay(context, payer, fault)
+      expect((await reported(context, chargeId, 'REFUSED')).refusalReason).toBe(reason)
       expect(momo.sentOf(attemptId)).toHaveLength(1)
     }
     await Promise.all([
@@ -207,14 +207,17 @@ it('a payout waits for money in our account and for a corrected configuration, a
   }))
 
 it('a request that MTN has accepted without an answer has not failed, though MTN then refuses it and does not know it yet', () =>
-  withWorld(async (world) => {
+  withContext(async (context) => {
     const faults: Fault[] = ['accepted unseen', 'refused']
-    const { chargeId, attemptId } = await pay(world, payer, ...faults)
-    const payoutId = newReference(world)
+    const { chargeId, attemptId } = await pay(context, payer, ...faults)
+    const payoutId = newReference(context)
     momo.plan(payoutId, ...faults)
     const amount = { currency: 'EUR', minorUnits: 5n }
-    await world.payouts.createPayout({ payoutId, amount, mobileNumber: payer.mobile_number })
-    await Promise.all([reported(world, chargeId, 'PAID'), reported(world, payoutId, 'COMPLETED')])
+    await context.payouts.createPayout({ payoutId, amount, mobileNumber: payer.mobile_number })
+    await Promise.all([
+      reported(context, chargeId, 'PAID'),
+      reported(context, payoutId, 'COMPLETED'),
+    ])
     for (const id of [attemptId, payoutId]) {
       expect(momo.sentOf(id)).toHaveLength(2)
       expect(momo.acceptedOf(id)).toBe(1)
@@ -222,13 +225,13 @@ it('a request that MTN has accepted without an answer has not failed, though MTN
   }))
 
 it('other money than was asked for is neither paid nor completed: the work is dead, which raises an alert', () =>
-  withWorld(async (world) => {
+  withContext(async (context) => {
     const faults: Fault[] = ['other amount', 'other currency', 'other id']
-    const attempts = await Promise.all(faults.map((fault) => pay(world, payer, fault)))
-    const payoutId = newReference(world)
+    const attempts = await Promise.all(faults.map((fault) => pay(context, payer, fault)))
+    const payoutId = newReference(context)
     momo.plan(payoutId, 'other amount')
     const amount = { currency: 'EUR', minorUnits: 5n }
-    await world.payouts.createPayout({ payoutId, amount, mobileNumber: payer.mobile_number })
+    await context.payouts.createPayout({ payoutId, amount, mobileNumber: payer.mobile_number })
     const dead = async (kind: string) => {
       const page = await (await fetch(`${connector.adminUrl}/metrics`)).text()
       const pattern = new RegExp(`^payweave_connector_work_dead{.*kind="${kind}".*} (.+)$`, 'm')
@@ -238,11 +241,11 @@ it('other money than was asked for is neither paid nor completed: the work is de
       expect([await dead('momo.collect'), await dead('momo.transfer')]).toEqual([3, 1])
     })
     for (const { chargeId, attemptId } of attempts) {
-      expect(world.reports.of(chargeId)).toEqual([])
-      const { outcome } = await world.charges.getAttempt({ attemptId })
+      expect(context.reports.of(chargeId)).toEqual([])
+      const { outcome } = await context.charges.getAttempt({ attemptId })
       expect(outcome).toBe(AttemptOutcome.PROCESSING)
     }
-    expect(world.reports.of(payoutId)).toEqual([])
+    expect(context.reports.of(payoutId)).toEqual([])
   }))
 
 it('a worker whose lease another has taken sends nothing to MTN', async () => {
@@ -295,13 +298,13 @@ it('a worker whose lease another has taken sends nothing to MTN', async () => {
 })
 
 it('an attempt that MTN had when the process was killed is paid once, without a callback', () =>
-  withWorld(async (world) => {
-    const { chargeId, attemptId } = await pay(world, payer, 'undecided')
+  withContext(async (context) => {
+    const { chargeId, attemptId } = await pay(context, payer, 'undecided')
     await eventually(() => momo.acceptedOf(attemptId) === 1)
     await connector.end('SIGKILL')
     momo.decide(attemptId)
     await connector.start()
-    await reported(world, chargeId, 'PAID')
+    await reported(context, chargeId, 'PAID')
     expect(momo.acceptedOf(attemptId)).toBe(1)
   }))
 

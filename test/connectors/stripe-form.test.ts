@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   announce,
   type BackendCheck,
+  type CheckContext,
   reported,
-  type World,
 } from '../../tools/conformance/backend/check.ts'
 import { findChromium, launchChromium } from '../browser/chromium.ts'
 import { visit } from '../browser/visit.ts'
@@ -86,7 +86,7 @@ describe.skipIf(chromium.missing !== undefined)(`the card form${passedOver(chrom
     await connector.remove()
   })
 
-  async function withWorld(run: (world: World) => Promise<void>): Promise<void> {
+  async function withContext(run: (context: CheckContext) => Promise<void>): Promise<void> {
     const check: BackendCheck = {
       name: 'stripe/form',
       rule: 'A rule of this file.',
@@ -98,12 +98,12 @@ describe.skipIf(chromium.missing !== undefined)(`the card form${passedOver(chrom
   }
 
   /** The form of a new charge in the frame of a payer's page. */
-  async function open(world: World) {
-    const chargeId = await announce(world, { mobile_number: '+46733123999' })
+  async function open(context: CheckContext) {
+    const chargeId = await announce(context, { mobile_number: '+46733123999' })
     const returnUrl = `${pagesOrigin}/pay/${randomUUID()}`
     const theme = { accentColor: '#0b57d0', darkAccentColor: '#a8c7fa' }
     const asked = { chargeId, returnUrl, language: 'en', theme }
-    const { frameUrl } = await world.charges.openCardFrame(asked)
+    const { frameUrl } = await context.charges.openCardFrame(asked)
     const tab = await visit(browser)
     const { page } = tab
     await standIn(page, returnUrl, frameUrl, stripe.authenticate)
@@ -121,15 +121,15 @@ describe.skipIf(chromium.missing !== undefined)(`the card form${passedOver(chrom
   }
 
   it('a payer who types a card number in Stripe’s frame pays, answers their bank, and the page that shows the form receives only height and state', () =>
-    withWorld(async (world) => {
-      const { page, frame, chargeId, returnUrl, complaints, close } = await open(world)
+    withContext(async (context) => {
+      const { page, frame, chargeId, returnUrl, complaints, close } = await open(context)
       const button = frame.getByRole('button', { name: 'Pay 12.50 EUR' })
       await button.click()
       await frame.getByRole('alert').getByText('Your card number is incomplete.').waitFor()
       await type(frame, cards.asks)
       await button.click()
       await frame.getByRole('heading', { name: 'Approved' }).waitFor()
-      await reported(world, chargeId, 'PAID')
+      await reported(context, chargeId, 'PAID')
       const proceed = frame.getByRole('link', { name: 'Continue' })
       expect(await proceed.getAttribute('href')).toBe(returnUrl)
       const messages = await messagesOf(page)
@@ -146,17 +146,17 @@ describe.skipIf(chromium.missing !== undefined)(`the card form${passedOver(chrom
     }))
 
   it('a payer whose card is declined reads why, and pays with another card in the same form', () =>
-    withWorld(async (world) => {
-      const { page, frame, chargeId, complaints, close } = await open(world)
+    withContext(async (context) => {
+      const { page, frame, chargeId, complaints, close } = await open(context)
       await type(frame, cards.noFunds)
       await frame.getByRole('button', { name: /^Pay/ }).click()
       await frame.getByRole('alert').getByText('There is not enough money').waitFor()
-      await reported(world, chargeId, 'REFUSED')
+      await reported(context, chargeId, 'REFUSED')
       expect((await messagesOf(page)).at(-1)?.state).toBe('declined')
       await type(frame, cards.good)
       await frame.getByRole('button', { name: /^Pay/ }).click()
       await frame.getByRole('heading', { name: 'Approved' }).waitFor()
-      await reported(world, chargeId, 'PAID')
+      await reported(context, chargeId, 'PAID')
       expect(complaints()).toEqual([])
       await close()
     }))

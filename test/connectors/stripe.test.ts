@@ -13,10 +13,10 @@ import {
 import {
   announce,
   type BackendCheck,
+  type CheckContext,
   newCharge,
   newReference,
   reported,
-  type World,
 } from '../../tools/conformance/backend/check.ts'
 import { eventually } from '../support/eventually.ts'
 import { serveHttp } from '../support/http-server.ts'
@@ -76,7 +76,7 @@ afterAll(async () => {
 })
 
 /** Runs something with the clients and reports of the kit. */
-async function withWorld(run: (world: World) => Promise<void>): Promise<void> {
+async function withContext(run: (context: CheckContext) => Promise<void>): Promise<void> {
   const check: BackendCheck = { name: 'stripe/own', rule: 'A rule of this file.', needs: [], run }
   const [result] = await connector.run([check])
   expect(result?.reason).toBeUndefined()
@@ -84,19 +84,19 @@ async function withWorld(run: (world: World) => Promise<void>): Promise<void> {
 }
 
 /** A payer at the form of a new charge. */
-async function open(world: World, money: { currency?: string; minorUnits?: bigint } = {}) {
-  const charge = newCharge(world, somebody)
+async function open(context: CheckContext, money: { currency?: string; minorUnits?: bigint } = {}) {
+  const charge = newCharge(context, somebody)
   const amount = { ...charge.amount, ...money }
-  await world.charges.announceCharges({ charges: [{ ...charge, amount }] })
+  await context.charges.announceCharges({ charges: [{ ...charge, amount }] })
   const { chargeId } = charge
   const returnUrl = `${pagesOrigin}/pay/x`
-  const { frameUrl } = await world.charges.openCardFrame({ chargeId, returnUrl })
+  const { frameUrl } = await context.charges.openCardFrame({ chargeId, returnUrl })
   return { chargeId, frameUrl, payer: payerAt(stripe, frameUrl) }
 }
 
 /** Sends a card whose calls Stripe answers as planned. */
-async function send(world: World, number: string, ...faults: Fault[]) {
-  const opened = await open(world)
+async function send(context: CheckContext, number: string, ...faults: Fault[]) {
+  const opened = await open(context)
   const attemptId = randomUUID()
   stripe.plan(attemptId, ...faults)
   await opened.payer.send(number, attemptId)
@@ -126,8 +126,8 @@ it.each(checkGroups)('the connector keeps every rule of %s that Stripe can show'
 })
 
 it('only payers’ pages may frame the form, only the scripts of Stripe and its own run in it, and it has no field for a card', () =>
-  withWorld(async (world) => {
-    const { frameUrl } = await open(world)
+  withContext(async (context) => {
+    const { frameUrl } = await open(context)
     const response = await fetch(`${frameUrl}?lang=ar&accent=0b57d0&dark=a8c7fa`)
     const html = await response.text()
     const policy = response.headers.get('content-security-policy') ?? ''
@@ -176,44 +176,44 @@ const refused: [string, keyof typeof RefusalReason][] = [
   [cards.velocity, 'LIMIT_EXCEEDED'],
 ]
 it('each decline is reported with its reason once its PaymentIntent is cancelled, and the payer may try another card', () =>
-  withWorld(async (world) => {
+  withContext(async (context) => {
     await Promise.all(
       refused.map(async ([number, reason]) => {
-        const { chargeId, payer, attemptId } = await send(world, number)
-        expect((await reported(world, chargeId, 'REFUSED')).refusalReason).toBe(reason)
+        const { chargeId, payer, attemptId } = await send(context, number)
+        expect((await reported(context, chargeId, 'REFUSED')).refusalReason).toBe(reason)
         expect(stripe.intentsOf(attemptId).map(({ status }) => status)).toEqual(['canceled'])
         const { outcome, message } = await payer.look(attemptId)
         expect([outcome, message]).toEqual(['refused', expect.stringContaining('declined')])
         expect(message).not.toMatch(/lost|fraud/i)
         expect(await payer.pay(cards.good)).toEqual({ outcome: 'paid' })
-        await reported(world, chargeId, 'PAID')
+        await reported(context, chargeId, 'PAID')
       }),
     )
   }))
 
 it('a bank that asks the payer is answered in the form; who fails there, or leaves until the charge is withdrawn, does not pay', () =>
-  withWorld(async (world) => {
-    const right = await open(world)
+  withContext(async (context) => {
+    const right = await open(context)
     expect(await right.payer.pay(cards.asks)).toEqual({ outcome: 'paid' })
-    expect((await reported(world, right.chargeId, 'PAID')).paymentMethod).toBe('CARD')
-    const wrong = await open(world)
+    expect((await reported(context, right.chargeId, 'PAID')).paymentMethod).toBe('CARD')
+    const wrong = await open(context)
     expect(await wrong.payer.pay(cards.asks, false)).toMatchObject({ outcome: 'refused' })
-    const { refusalReason } = await reported(world, wrong.chargeId, 'REFUSED')
+    const { refusalReason } = await reported(context, wrong.chargeId, 'REFUSED')
     expect(refusalReason).toBe('NOT_CONFIRMED')
 
-    const left = await send(world, cards.asks)
+    const left = await send(context, cards.asks)
     await left.payer.settled(left.attemptId)
     const page = settingsOf(await (await fetch(left.frameUrl)).text())
     expect(page).toMatchObject({ openAttemptId: left.attemptId })
     const reason = WithdrawReason.CANCELLED
-    await world.charges.withdrawCharges({ withdrawals: [{ chargeId: left.chargeId, reason }] })
-    await reported(world, left.chargeId, 'REFUSED')
+    await context.charges.withdrawCharges({ withdrawals: [{ chargeId: left.chargeId, reason }] })
+    await reported(context, left.chargeId, 'REFUSED')
     expect(stripe.intentsOf(left.attemptId)[0]?.status).toBe('canceled')
   }))
 
 it('who repeats the requests of a form is refused before they use up the requests that Stripe allows the account', () =>
-  withWorld(async (world) => {
-    const { payer, attemptId } = await send(world, cards.asks)
+  withContext(async (context) => {
+    const { payer, attemptId } = await send(context, cards.asks)
     await payer.settled(attemptId)
     const begun = performance.now()
     const answers = await Promise.allSettled(
@@ -223,12 +223,12 @@ it('who repeats the requests of a form is refused before they use up the request
     expect(100 - refused.length).toBeGreaterThan(9)
     expect(100 - refused.length).toBeLessThan(21 + (performance.now() - begun) / 1_000)
     expect(String((refused[0] as PromiseRejectedResult).reason)).toContain('429')
-    const other = await open(world)
+    const other = await open(context)
     expect(await other.payer.pay(cards.asks)).toEqual({ outcome: 'paid' })
   }))
 
 it('a card is charged once though Stripe is down, loses calls, answers late or not, or fails after it has executed them', () =>
-  withWorld(async (world) => {
+  withContext(async (context) => {
     const faults: Fault[][] = [
       ['create lost', 'create unanswered'],
       ['create 500', 'create 500 executed', 'confirm 429'],
@@ -238,25 +238,25 @@ it('a card is charged once though Stripe is down, loses calls, answers late or n
     ]
     await Promise.all(
       faults.map(async (some) => {
-        const { chargeId, attemptId } = await send(world, cards.good, ...some)
-        await reported(world, chargeId, 'PAID')
+        const { chargeId, attemptId } = await send(context, cards.good, ...some)
+        await reported(context, chargeId, 'PAID')
         const paid = stripe.intentsOf(attemptId).filter(({ status }) => status === 'succeeded')
         expect(paid).toHaveLength(1)
       }),
     )
     // Money that had moved when the charge was withdrawn is reported.
-    const late = await send(world, cards.good, 'confirm unanswered')
+    const late = await send(context, cards.good, 'confirm unanswered')
     await eventually(() => stripe.callsOf(late.attemptId, 'confirm').length > 0)
     const withdrawn = { chargeId: late.chargeId, reason: WithdrawReason.CANCELLED }
-    await world.charges.withdrawCharges({ withdrawals: [withdrawn] })
-    await reported(world, late.chargeId, 'PAID')
+    await context.charges.withdrawCharges({ withdrawals: [withdrawn] })
+    await reported(context, late.chargeId, 'PAID')
   }))
 
 it('a refusal waits until the intent is cancelled, however often Stripe fails to do so', () =>
-  withWorld(async (world) => {
+  withContext(async (context) => {
     const faults: Fault[] = ['confirm unanswered', 'cancel lost', 'cancel 500', 'cancel unanswered']
-    const { chargeId, attemptId } = await send(world, cards.noFunds, ...faults)
-    const { refusalReason } = await reported(world, chargeId, 'REFUSED')
+    const { chargeId, attemptId } = await send(context, cards.noFunds, ...faults)
+    const { refusalReason } = await reported(context, chargeId, 'REFUSED')
     expect(refusalReason).toBe('INSUFFICIENT_FUNDS')
     expect(stripe.callsOf(attemptId, 'cancel').length).toBeGreaterThan(3)
     const keys = stripe.callsOf(attemptId, 'confirm').map(({ key }) => key)
@@ -264,8 +264,8 @@ it('a refusal waits until the intent is cancelled, however often Stripe fails to
   }))
 
 it('an event needs a signature of one of the secrets over its bytes that is at most five minutes old, and counts once', () =>
-  withWorld(async (world) => {
-    const { chargeId, payer, attemptId } = await send(world, cards.asks)
+  withContext(async (context) => {
+    const { chargeId, payer, attemptId } = await send(context, cards.asks)
     await payer.settled(attemptId)
     const [intent = {}] = stripe.intentsOf(attemptId)
     const forged = { ...intent, status: 'succeeded', amount_received: 1250 }
@@ -281,18 +281,18 @@ it('an event needs a signature of one of the secrets over its bytes that is at m
       expect(await sendEvent(webhookUrl, none)).toBe(400)
     // What an event says counts nothing beside what Stripe answers.
     expect((await payer.look(attemptId)).outcome).toBe('action')
-    expect(world.reports.of(chargeId)).toEqual([])
+    expect(context.reports.of(chargeId)).toEqual([])
     stripe.authenticate((await payer.secret(attemptId)) ?? '', true)
     const late = eventOf('payment_intent.payment_failed', intent)
     expect(await sendEvent(webhookUrl, late)).toBe(200)
-    await reported(world, chargeId, 'PAID')
+    await reported(context, chargeId, 'PAID')
     expect(await sendEvent(webhookUrl, eventOf('account.updated', {}))).toBe(200)
-    const { outcome } = await world.charges.getAttempt({ attemptId })
+    const { outcome } = await context.charges.getAttempt({ attemptId })
     expect(outcome).toBe(AttemptOutcome.PAID)
   }))
 
 it('amounts are sent in the units of Stripe, and what Stripe cannot move exactly or does not take is refused', () =>
-  withWorld(async (world) => {
+  withContext(async (context) => {
     const sent: [string, bigint, number][] = [
       ['JPY', 500n, 500],
       ['UGX', 5n, 500],
@@ -301,18 +301,18 @@ it('amounts are sent in the units of Stripe, and what Stripe cannot move exactly
     ]
     await Promise.all(
       sent.map(async ([currency, minorUnits, amount]) => {
-        const { chargeId, payer } = await open(world, { currency, minorUnits })
+        const { chargeId, payer } = await open(context, { currency, minorUnits })
         expect(await payer.pay(cards.good)).toEqual({ outcome: 'paid' })
-        const { attemptId } = await reported(world, chargeId, 'PAID')
+        const { attemptId } = await reported(context, chargeId, 'PAID')
         expect(stripe.intentsOf(attemptId)).toMatchObject([
           { amount, currency: currency.toLowerCase() },
         ])
       }),
     )
-    const inexact = await open(world, { currency: 'KWD', minorUnits: 5124n })
+    const inexact = await open(context, { currency: 'KWD', minorUnits: 5124n })
     expect(await (await fetch(inexact.frameUrl)).text()).toContain('cannot be made by card here')
     const attemptId = await inexact.payer.send(cards.good)
-    const { refusalReason } = await reported(world, inexact.chargeId, 'REFUSED')
+    const { refusalReason } = await reported(context, inexact.chargeId, 'REFUSED')
     expect(refusalReason).toBe('NOT_PERMITTED')
     expect(stripe.callsOf(attemptId, 'create')).toEqual([])
     const limits: [bigint, string][] = [
@@ -320,25 +320,25 @@ it('amounts are sent in the units of Stripe, and what Stripe cannot move exactly
       [100_000_000n, 'LIMIT_EXCEEDED'],
     ]
     for (const [minorUnits, reason] of limits) {
-      const { chargeId, payer } = await open(world, { minorUnits })
+      const { chargeId, payer } = await open(context, { minorUnits })
       expect((await payer.pay(cards.good)).outcome).toBe('refused')
-      expect((await reported(world, chargeId, 'REFUSED')).refusalReason).toBe(reason)
+      expect((await reported(context, chargeId, 'REFUSED')).refusalReason).toBe(reason)
     }
   }))
 
 /** A charge that is paid, and a refund of a part of it whose calls Stripe answers as planned. */
-async function payBack(world: World, minorUnits: bigint, ...faults: Fault[]) {
-  const { chargeId, payer } = await open(world)
+async function payBack(context: CheckContext, minorUnits: bigint, ...faults: Fault[]) {
+  const { chargeId, payer } = await open(context)
   await payer.pay(cards.good)
-  const refundId = newReference(world)
+  const refundId = newReference(context)
   stripe.plan(refundId, ...faults)
-  const amount = { currency: world.map.currency, minorUnits }
-  await world.payouts.createRefund({ refundId, chargeId, amount })
+  const amount = { currency: context.map.currency, minorUnits }
+  await context.payouts.createRefund({ refundId, chargeId, amount })
   return { chargeId, refundId }
 }
 
 it('a refund is made once though its call is lost or not answered, and fails when Stripe cannot make it', () =>
-  withWorld(async (world) => {
+  withContext(async (context) => {
     const faults: Fault[][] = [
       ['refund lost', 'refund 429'],
       ['refund unanswered'],
@@ -346,46 +346,46 @@ it('a refund is made once though its call is lost or not answered, and fails whe
     ]
     await Promise.all(
       faults.map(async (some) => {
-        const { refundId } = await payBack(world, 100n, ...some)
-        await reported(world, refundId, 'COMPLETED')
+        const { refundId } = await payBack(context, 100n, ...some)
+        await reported(context, refundId, 'COMPLETED')
         expect(stripe.refundsOf(refundId)).toHaveLength(1)
       }),
     )
-    const failed = await payBack(world, BigInt(refundAmounts.failed))
-    await reported(world, failed.refundId, 'FAILED')
-    const tooMuch = await payBack(world, 1251n)
-    await reported(world, tooMuch.refundId, 'FAILED')
+    const failed = await payBack(context, BigInt(refundAmounts.failed))
+    await reported(context, failed.refundId, 'FAILED')
+    const tooMuch = await payBack(context, 1251n)
+    await reported(context, tooMuch.refundId, 'FAILED')
     expect(stripe.refundsOf(tooMuch.refundId)).toEqual([])
-    const pending = await payBack(world, BigInt(refundAmounts.pending))
+    const pending = await payBack(context, BigInt(refundAmounts.pending))
     await eventually(() => stripe.refundsOf(pending.refundId).length === 1)
-    expect(world.reports.of(pending.refundId)).toEqual([])
+    expect(context.reports.of(pending.refundId)).toEqual([])
     stripe.settleRefund(pending.refundId, 'succeeded')
-    await reported(world, pending.refundId, 'COMPLETED')
+    await reported(context, pending.refundId, 'COMPLETED')
     // What an event says counts only when Stripe says so too.
     const [made = {}] = stripe.refundsOf(pending.refundId)
     const forged = eventOf('refund.failed', { ...made, status: 'failed' })
     expect(await sendEvent(webhookUrl, forged)).toBe(200)
     stripe.settleRefund(pending.refundId, 'failed')
-    await reported(world, pending.refundId, 'RETURNED')
-    expect(world.reports.of(pending.refundId).map(({ outcome }) => outcome)).toEqual([
+    await reported(context, pending.refundId, 'RETURNED')
+    expect(context.reports.of(pending.refundId).map(({ outcome }) => outcome)).toEqual([
       'COMPLETED',
       'RETURNED',
     ])
-    const unpaid = await announce(world, somebody)
+    const unpaid = await announce(context, somebody)
     const amount = { currency: 'EUR', minorUnits: 1n }
-    const call = world.payouts.createRefund({ refundId: randomUUID(), chargeId: unpaid, amount })
+    const call = context.payouts.createRefund({ refundId: randomUUID(), chargeId: unpaid, amount })
     await expect(call).rejects.toMatchObject({ reason: 'CHARGE_NOT_FOUND' })
   }))
 
 it('an attempt that the process was killed in is paid once, without an event', () =>
-  withWorld(async (world) => {
-    const { chargeId, payer, attemptId } = await send(world, cards.asks)
+  withContext(async (context) => {
+    const { chargeId, payer, attemptId } = await send(context, cards.asks)
     await payer.settled(attemptId)
     const secret = (await payer.secret(attemptId)) ?? ''
     await connector.end('SIGKILL')
     stripe.authenticate(secret, true)
     await connector.start()
-    await reported(world, chargeId, 'PAID')
+    await reported(context, chargeId, 'PAID')
     expect(stripe.callsOf(attemptId, 'confirm')).toHaveLength(1)
   }))
 

@@ -4,13 +4,13 @@ import { eventually } from '../../clients/cli/api/eventually.ts'
 import { bill, unique } from '../../clients/cli/api/order.ts'
 import {
   type Check,
+  type CheckContext,
   demand,
   demandAnswer,
   demandBillRefused,
   demandExactly,
   demandShape,
   groupOf,
-  type World,
 } from './check.ts'
 import { absent, anId, isoTime, oneOf } from './shape.ts'
 
@@ -54,7 +54,7 @@ const silences: [reference: string, outcome: 'SUCCESS' | 'FAILED', code: string 
 ]
 
 /** A bill whose biller says nothing: 202 first, the outcome by enquiry, then the repeat returns it. */
-async function enquired({ shop }: World, reference: string, outcome: Json): Promise<void> {
+async function enquired({ shop }: CheckContext, reference: string, outcome: Json): Promise<void> {
   const key = unique('key')
   const body = bill({ customer_reference: reference })
   const first = await shop.pay(body, key)
@@ -178,8 +178,8 @@ export const billChecks: Check[] = [
     check(
       `silent-${reference.slice(-4)}`,
       `A reference ending ${reference.slice(-4)} is 202 with normalized_status null, and after an enquiry ${outcome}; a repeat is then 201.`,
-      async (world) => {
-        await enquired(world, reference, {
+      async (context) => {
+        await enquired(context, reference, {
           normalized_status: outcome,
           failure_code,
           retry_category: oneOf(null, 'CONDITIONAL'),

@@ -20,7 +20,7 @@ import {
 export type Need = 'api key' | 'sandbox' | 'simulator' | 'loopback'
 
 /** What a check works with. */
-export type World = {
+export type CheckContext = {
   target: Target
   /** The client that most checks are. */
   shop: Client
@@ -37,7 +37,7 @@ export type Check = {
   /** The rule, in words. */
   rule: string
   needs: readonly Need[]
-  run(world: World): Promise<void>
+  run(context: CheckContext): Promise<void>
 }
 
 /** Thrown when a rule is not kept. */
@@ -48,7 +48,7 @@ export function groupOf(group: string, ...needs: Need[]) {
   return (
     name: string,
     rule: string,
-    run: (world: World) => Promise<void>,
+    run: (context: CheckContext) => Promise<void>,
     ...more: Need[]
   ): Check => ({ name: `${group}/${name}`, rule, needs: [...needs, ...more], run })
 }

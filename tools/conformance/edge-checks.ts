@@ -2,13 +2,13 @@
 import type { Answer } from '../../clients/cli/api/api-call.ts'
 import {
   type Check,
+  type CheckContext,
   demand,
   demandBillRefused,
   demandRefused,
   demandShape,
   groupOf,
   newRequestId,
-  type World,
 } from './check.ts'
 import { holding } from './shape.ts'
 
@@ -17,7 +17,7 @@ const invalidJson = { status: 400, errorCode: 'INVALID_JSON' }
 
 /** POST /payments/request with a body that is sent as it is. */
 function post(
-  { shop }: World,
+  { shop }: CheckContext,
   body: string,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
@@ -35,8 +35,8 @@ const badBodies: [name: string, what: string, body: string][] = [
 
 export const edgeChecks: Check[] = [
   ...badBodies.map(([name, what, body]) =>
-    check(name, `${what} in the place of a JSON object is 400 INVALID_JSON.`, async (world) => {
-      demandRefused(await post(world, body), invalidJson)
+    check(name, `${what} in the place of a JSON object is 400 INVALID_JSON.`, async (context) => {
+      demandRefused(await post(context, body), invalidJson)
     }),
   ),
   check(
@@ -87,17 +87,17 @@ export const edgeChecks: Check[] = [
   check(
     'large-body',
     'A body over 64 KiB is 413 PAYLOAD_TOO_LARGE, before its type and the key are checked.',
-    async (world) => {
-      const answer = await post(world, 'x'.repeat(65_537))
+    async (context) => {
+      const answer = await post(context, 'x'.repeat(65_537))
       demandRefused(answer, { status: 413, errorCode: 'PAYLOAD_TOO_LARGE' })
     },
   ),
   check(
     'media-type',
     'A body with a Content-Type other than JSON is 415 UNSUPPORTED_MEDIA_TYPE.',
-    async (world) => {
+    async (context) => {
       for (const type of ['application/x-www-form-urlencoded', 'text/plain']) {
-        const answer = await post(world, 'a=1', { 'Content-Type': type })
+        const answer = await post(context, 'a=1', { 'Content-Type': type })
         demandRefused(answer, { status: 415, errorCode: 'UNSUPPORTED_MEDIA_TYPE' })
       }
     },
@@ -114,11 +114,11 @@ export const edgeChecks: Check[] = [
   check(
     'order-of-refusals',
     'Checks run in the order body, headers, key, version, field; the first failure is returned.',
-    async (world) => {
+    async (context) => {
       const key = { 'PW-subscription-key': 'unknown' }
       const country = { 'PW-origin-country': 'XX' }
       const send = (body: string, headers: Record<string, string>, version?: string) =>
-        world.shop.send('POST', '/payments/request', {
+        context.shop.send('POST', '/payments/request', {
           body,
           headers,
           ...(version !== undefined && { query: { version } }),
@@ -164,8 +164,8 @@ export const edgeChecks: Check[] = [
   check(
     'account-access',
     'A project without Account API access gets 403 PW_ACCOUNT_ACCESS_REQUIRED on every /account route.',
-    async (world) => {
-      const client = world.as('payments_only')
+    async (context) => {
+      const client = context.as('payments_only')
       const headers = { 'PW-request-id': newRequestId() }
       for (const route of ['account_session', 'personal_account', 'business_account']) {
         const answer = await client.send('POST', `/account/${route}`, { body: '{}', headers })

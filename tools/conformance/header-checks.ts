@@ -2,19 +2,22 @@
 import type { Answer } from '../../clients/cli/api/api-call.ts'
 import {
   type Check,
+  type CheckContext,
   demand,
   demandRefused,
   demandShape,
   groupOf,
   newRequestId,
-  type World,
 } from './check.ts'
 import { aText } from './shape.ts'
 
 const check = groupOf('headers')
 
 /** A read with an unknown api_key: 401 PW_INVALID_API_KEY when all of its headers are good. */
-function read({ shop }: World, headers: Record<string, string | undefined> = {}): Promise<Answer> {
+function read(
+  { shop }: CheckContext,
+  headers: Record<string, string | undefined> = {},
+): Promise<Answer> {
   const query = { api_key: 'x'.repeat(32), payment_details_id: 'unknown' }
   return shop.send('GET', '/payments/status', { query, headers })
 }
@@ -38,8 +41,8 @@ const badHeaders: [name: string, rule: string, header: string, value: string | u
 ]
 
 const refusedHeaders: Check[] = badHeaders.map(([name, rule, header, value]) =>
-  check(name, `${rule}; else 400 INVALID_HEADER, whose message names it.`, async (world) => {
-    const answer = await read(world, { [header]: value })
+  check(name, `${rule}; else 400 INVALID_HEADER, whose message names it.`, async (context) => {
+    const answer = await read(context, { [header]: value })
     demandRefused(answer, { status: 400, errorCode: 'INVALID_HEADER', names: header })
   }),
 )
@@ -67,10 +70,10 @@ export const headerChecks: Check[] = [
   check(
     'key-of-other-environment',
     'A key of the other environment is refused exactly like an unknown one.',
-    async (world) => {
-      const wrong = await read(world, { 'PW-subscription-key': world.target.foreignKey })
+    async (context) => {
+      const wrong = await read(context, { 'PW-subscription-key': context.target.foreignKey })
       demandRefused(wrong, invalidKey)
-      const unknown = await read(world, { 'PW-subscription-key': 'x'.repeat(32) })
+      const unknown = await read(context, { 'PW-subscription-key': 'x'.repeat(32) })
       demandShape(wrong.body['message'], unknown.body['message'], 'message')
     },
     'sandbox',
@@ -78,8 +81,8 @@ export const headerChecks: Check[] = [
   check(
     'all-bad-named',
     'The message of INVALID_HEADER names every invalid header, not only the first.',
-    async (world) => {
-      const answer = await read(world, { 'PW-origin-country': 'ZZ', 'PW-ip-address': undefined })
+    async (context) => {
+      const answer = await read(context, { 'PW-origin-country': 'ZZ', 'PW-ip-address': undefined })
       const invalid = { status: 400, errorCode: 'INVALID_HEADER' }
       demandRefused(answer, { ...invalid, names: 'PW-origin-country' })
       demandRefused(answer, { ...invalid, names: 'PW-ip-address' })
@@ -88,33 +91,36 @@ export const headerChecks: Check[] = [
   check(
     'headers-before-key',
     'Headers are checked before the key: if both are invalid, the response is 400.',
-    async (world) => {
-      const answer = await read(world, { 'PW-origin-country': 'ZZ', 'PW-subscription-key': 'bad' })
+    async (context) => {
+      const answer = await read(context, {
+        'PW-origin-country': 'ZZ',
+        'PW-subscription-key': 'bad',
+      })
       demandRefused(answer, { status: 400, errorCode: 'INVALID_HEADER' })
     },
   ),
   check(
     'address-of-ipv6',
     'PW-ip-address may be an IPv6 address of 8 to 16 characters.',
-    async (world) => {
-      const answer = await read(world, { 'PW-ip-address': '2001:db8::7' })
+    async (context) => {
+      const answer = await read(context, { 'PW-ip-address': '2001:db8::7' })
       demandRefused(answer, { status: 401, errorCode: 'PW_INVALID_API_KEY' })
     },
   ),
   check(
     'request-id-echoed',
     'A PW-request-id of the request is the request_id of the envelope and of the header.',
-    async (world) => {
+    async (context) => {
       const requestId = newRequestId()
-      const { body, headers } = await read(world, { 'PW-request-id': requestId })
+      const { body, headers } = await read(context, { 'PW-request-id': requestId })
       demandShape([body['request_id'], headers['pw-request-id']], [requestId, requestId])
     },
   ),
   check(
     'request-id-made',
     'Without PW-request-id the gateway creates a new one for each request.',
-    async (world) => {
-      const [one, other] = [await read(world), await read(world)]
+    async (context) => {
+      const [one, other] = [await read(context), await read(context)]
       demandShape(one.headers['pw-request-id'], aText, 'header PW-request-id')
       demand(one.body['request_id'] !== other.body['request_id'], 'two requests had one id')
     },
@@ -122,8 +128,8 @@ export const headerChecks: Check[] = [
   check(
     'observed-address',
     'X-Forwarded-For of a client that is not a trusted proxy is ignored and not shown.',
-    async (world) => {
-      const { body } = await read(world, { 'X-Forwarded-For': '203.0.113.99' })
+    async (context) => {
+      const { body } = await read(context, { 'X-Forwarded-For': '203.0.113.99' })
       const { request_ip } = (body['observed_client_ip'] ?? {}) as Record<string, unknown>
       demandShape(request_ip, aText, 'request_ip')
       demand(request_ip !== '203.0.113.99', 'an address that the client made up was believed')
@@ -133,9 +139,9 @@ export const headerChecks: Check[] = [
   check(
     'address-not-allowed',
     'A call for a project with an address list from any other address is 403 PW_IP_NOT_ALLOWED.',
-    async (world) => {
+    async (context) => {
       const query = { api_key: 'x', payment_details_id: 'x' }
-      const restricted = world.as('ip_restricted')
+      const restricted = context.as('ip_restricted')
       for (const claimed of ['127.0.0.1', '203.0.113.7']) {
         const headers = { 'PW-ip-address': claimed }
         const answer = await restricted.send('GET', '/payments/status', { query, headers })

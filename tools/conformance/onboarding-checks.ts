@@ -6,6 +6,7 @@ import { person, profile, unique, walletName } from '../../clients/cli/api/order
 import { bodyOf, type Receiver } from '../../clients/cli/api/receiver.ts'
 import {
   type Check,
+  type CheckContext,
   demand,
   demandAnswer,
   demandRefused,
@@ -14,14 +15,13 @@ import {
   groupOf,
   invalidField,
   missingField,
-  type World,
 } from './check.ts'
 import { anId, aText, dateTime, oneOf } from './shape.ts'
 
 const check = groupOf('onboarding', 'sandbox')
 
 /** A callback that was proved by the keys of the institution. */
-async function proved({ target }: World, inbox: Receiver, token: string): Promise<Json> {
+async function proved({ target }: CheckContext, inbox: Receiver, token: string): Promise<Json> {
   const [push] = await inbox.calledBack()
   if (push === undefined) return {}
   const { keyId, sharedKey, signingSecret } = target.institution ?? unknownInstitution
@@ -38,22 +38,22 @@ async function proved({ target }: World, inbox: Receiver, token: string): Promis
 const unknownInstitution = { keyId: '00000000', sharedKey: '', signingSecret: '' }
 
 /** Sends a profile and waits for its signed callback. */
-async function onboarded(world: World, more: Json = {}) {
-  const inbox = world.receiver()
+async function onboarded(context: CheckContext, more: Json = {}) {
+  const inbox = context.receiver()
   const authorisation_token = unique('token')
   const asked = { callback_url: inbox.urls.callback, authorisation_token }
   const body = profile({ ...asked, ...more })
-  const answer = await world.shop.personal(body)
+  const answer = await context.shop.personal(body)
   demandAnswer(answer, 200)
-  return { body, answer, callback: await proved(world, inbox, authorisation_token) }
+  return { body, answer, callback: await proved(context, inbox, authorisation_token) }
 }
 
 export const onboardingChecks: Check[] = [
   check(
     'completed',
     'A new profile is pending_review; its signed callback has completed; then the account is available.',
-    async (world) => {
-      const { body, answer, callback } = await onboarded(world)
+    async (context) => {
+      const { body, answer, callback } = await onboarded(context)
       demandShape(dataOf(answer), {
         account_id: anId,
         account_status: 'pending_review',
@@ -74,7 +74,7 @@ export const onboardingChecks: Check[] = [
           onboarding_status: 'completed',
         },
       })
-      const again = await world.shop.personal(profile({ mobile_number: body.mobile_number }))
+      const again = await context.shop.personal(profile({ mobile_number: body.mobile_number }))
       demandRefused(again, { status: 409, errorCode: 'ACCOUNT_EXISTS' })
     },
     'simulator',
@@ -82,10 +82,10 @@ export const onboardingChecks: Check[] = [
   check(
     'rejected',
     'Person 07 is rejected: the callback has rejected, and look-ups do not find the account.',
-    async (world) => {
-      const { body, callback } = await onboarded(world, { mobile_number: person(7) })
+    async (context) => {
+      const { body, callback } = await onboarded(context, { mobile_number: person(7) })
       demandShape(callback['account'], { onboarding_status: 'rejected' })
-      const found = await world.shop.lookUp({ lookup_type: 'EMAIL', lookup_value: body.email })
+      const found = await context.shop.lookUp({ lookup_type: 'EMAIL', lookup_value: body.email })
       demandAnswer(found, 404)
     },
     'simulator',
@@ -142,20 +142,20 @@ export const onboardingChecks: Check[] = [
     check(
       `consent-${outcome}`,
       `POST /account/register_account returns challengeId; person ${nn} answers, and the signed callback has ${outcome}.`,
-      async (world) => {
-        const inbox = world.receiver()
+      async (context) => {
+        const inbox = context.receiver()
         const authorisation_token = unique('token')
-        const answer = await world.shop.register({
+        const answer = await context.shop.register({
           mobile_number: person(nn),
           institution_name: walletName,
           first_name,
           last_name,
-          session_token: await sessionOf(world.shop, nn),
+          session_token: await sessionOf(context.shop, nn),
           authorisation_token,
           callback_url: inbox.urls.callback,
         })
         demandAnswer(answer, 200, { ...fullEnvelope, challengeId: aText })
-        const callback = await proved(world, inbox, authorisation_token)
+        const callback = await proved(context, inbox, authorisation_token)
         demandShape(callback, { request_status: outcome, institution_name: walletName })
       },
       'simulator',

@@ -11,14 +11,17 @@ import {
   payByCard,
   unescaped,
 } from '../../clients/cli/api/page.ts'
-import { type Check, demand, demandShape, groupOf, type World } from './check.ts'
+import { type Check, type CheckContext, demand, demandShape, groupOf } from './check.ts'
 import { contractRoutes } from './route-checks.ts'
 import { holding } from './shape.ts'
 
 const pages = groupOf('pages', 'api key')
 const documents = groupOf('documents')
 
-async function pageFor({ shop }: World, more: Json = {}): Promise<{ id: string; page: Page }> {
+async function pageFor(
+  { shop }: CheckContext,
+  more: Json = {},
+): Promise<{ id: string; page: Page }> {
   const { id, urls } = await shop.create(order(more))
   return { id, page: await open(urls[0] ?? '') }
 }
@@ -33,8 +36,8 @@ const pageChecks: Check[] = [
   pages(
     'open',
     "A payer's url is an HTML page that shows merchant, amount, currency and description.",
-    async (world) => {
-      const { page } = await pageFor(world, { description: 'Two tickets' })
+    async (context) => {
+      const { page } = await pageFor(context, { description: 'Two tickets' })
       demand(page.status === 200, `answered ${page.status}`)
       demandShape(page.headers['content-type'], /^text\/html; ?charset=utf-8$/i, 'content-type')
       for (const part of ['100.00', 'USD', 'Two tickets']) {
@@ -45,8 +48,8 @@ const pageChecks: Check[] = [
   pages(
     'policy',
     'A page has a strict content security policy and cannot be framed or cached.',
-    async (world) => {
-      const { page } = await pageFor(world)
+    async (context) => {
+      const { page } = await pageFor(context)
       const policy = page.headers['content-security-policy'] ?? ''
       for (const rule of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"]) {
         demandShape(policy, holding(rule), 'the policy')
@@ -56,13 +59,13 @@ const pageChecks: Check[] = [
       demandShape(page.headers['x-content-type-options'], 'nosniff', 'x-content-type-options')
     },
   ),
-  pages('own-origin', 'A page asks nothing of any other origin.', async (world) => {
-    const { page } = await pageFor(world)
+  pages('own-origin', 'A page asks nothing of any other origin.', async (context) => {
+    const { page } = await pageFor(context)
     const others = [...originsIn(page)].filter((origin) => origin !== new URL(page.url).origin)
     demand(others.length === 0, `the page asks ${others.join(', ')}`)
   }),
-  pages('hostile-text', 'Texts of a request are shown as texts.', async (world) => {
-    const { page } = await pageFor(world, { description: '<img src=x onerror=alert(1)>' })
+  pages('hostile-text', 'Texts of a request are shown as texts.', async (context) => {
+    const { page } = await pageFor(context, { description: '<img src=x onerror=alert(1)>' })
     demand(!page.html.includes('<img src=x'), 'a text of the request became a tag')
   }),
   pages('unknown', 'An unknown token is a 404 HTML page.', async ({ target }) => {
@@ -70,30 +73,38 @@ const pageChecks: Check[] = [
     demand(page.status === 404, `answered ${page.status}, not 404`)
     demandShape(page.headers['content-type'], /^text\/html/, 'content-type')
   }),
-  pages('cancelled', 'The page of a cancelled request says so and has no form.', async (world) => {
-    const { id, page } = await pageFor(world)
-    await world.shop.cancel(id)
-    const after = await open(page.url)
-    demandShape(after.html, holding('cancelled'), 'the page')
-    demand(formOf(after) === undefined, 'a cancelled page can be paid on')
-  }),
-  pages('qr-code', 'direct_pos shows a QR code as an image of the page itself.', async (world) => {
-    const payers = [payer(20, { payment_channel: 'direct_pos', payment_method: 'qr_code' })]
-    const { page } = await pageFor(world, { payers })
-    demandShape(page.html, /<svg\b/, 'the page')
-  }),
+  pages(
+    'cancelled',
+    'The page of a cancelled request says so and has no form.',
+    async (context) => {
+      const { id, page } = await pageFor(context)
+      await context.shop.cancel(id)
+      const after = await open(page.url)
+      demandShape(after.html, holding('cancelled'), 'the page')
+      demand(formOf(after) === undefined, 'a cancelled page can be paid on')
+    },
+  ),
+  pages(
+    'qr-code',
+    'direct_pos shows a QR code as an image of the page itself.',
+    async (context) => {
+      const payers = [payer(20, { payment_channel: 'direct_pos', payment_method: 'qr_code' })]
+      const { page } = await pageFor(context, { payers })
+      demandShape(page.html, /<svg\b/, 'the page')
+    },
+  ),
   pages(
     'wallet',
     'PIN 000002 is refused and can be tried again; 123456 pays once, regardless of other fields in the form.',
-    async (world) => {
-      const { id, page } = await pageFor(world)
+    async (context) => {
+      const { id, page } = await pageFor(context)
       await fillIn(page.url, { pin: '000002' })
       await eventually('a refusal on the page', async () => {
         const { html } = await open(page.url)
         return /refused|declined/i.test(html) && html.includes('name="pin"') ? true : undefined
       })
       await fillIn(page.url, { pin: '123456', amount: '0.01' })
-      const { body } = await world.shop.becomes(id, 'paid')
+      const { body } = await context.shop.becomes(id, 'paid')
       demandShape(body, { payment_details: { payments_status: { paid: '100.00 USD' } } })
       const after = await open(page.url)
       demandShape(after.html, /\bpaid\b/i, 'the page')
@@ -101,38 +112,40 @@ const pageChecks: Check[] = [
     },
     'sandbox',
   ),
-  pages('foreign-form', 'A form that is not ours pays nothing.', async (world) => {
-    const { id, page } = await pageFor(world)
+  pages('foreign-form', 'A form that is not ours pays nothing.', async (context) => {
+    const { id, page } = await pageFor(context)
     const action = formOf(page)?.action ?? page.url
     const { status } = await open(action, { pin: '123456' })
     demand(status >= 400 && status < 500, `answered ${status}, not 4xx`)
-    demandShape((await world.shop.status(id)).body['payers'], [{ status: 'Pending' }], 'payers')
+    demandShape((await context.shop.status(id)).body['payers'], [{ status: 'Pending' }], 'payers')
   }),
   pages(
     'card',
     "Card 4000 0000 0000 0002 is declined, 4242 4242 4242 4242 approved, in the back end's frame.",
-    async (world) => {
-      const { id, page } = await pageFor(world, { payers: [payer(20, { payment_method: 'card' })] })
+    async (context) => {
+      const { id, page } = await pageFor(context, {
+        payers: [payer(20, { payment_method: 'card' })],
+      })
       const declined = await payByCard(page.url, '4000000000000002')
       demandShape(declined.html, holding('declined'), 'the frame')
       await eventually('the payer is asked again', async () => {
-        const [payer] = (await world.shop.status(id)).body['payers'] as Json[]
+        const [payer] = (await context.shop.status(id)).body['payers'] as Json[]
         return payer?.['status'] === 'Pending' ? true : undefined
       })
       await payByCard(page.url, '4242424242424242')
-      await world.shop.becomes(id, 'paid')
+      await context.shop.becomes(id, 'paid')
     },
     'sandbox',
   ),
   pages(
     'cash',
     'An agent collects cash for the code of the page, once.',
-    async (world) => {
+    async (context) => {
       const payers = [payer(20, { payment_channel: 'agent', payment_method: 'cash' })]
-      const { id, page } = await pageFor(world, { payers })
+      const { id, page } = await pageFor(context, { payers })
       demand(!page.html.includes('name="pin"'), 'a page for cash asks for a PIN')
-      await collectCash(world.target.simulatorUrl ?? '', page.url)
-      await world.shop.becomes(id, 'paid')
+      await collectCash(context.target.simulatorUrl ?? '', page.url)
+      await context.shop.becomes(id, 'paid')
     },
     'sandbox',
     'simulator',

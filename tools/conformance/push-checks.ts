@@ -2,13 +2,13 @@
 import type { Json } from '../../clients/cli/api/api-call.ts'
 import { order, payer, person } from '../../clients/cli/api/order.ts'
 import { bodyOf, type Push } from '../../clients/cli/api/receiver.ts'
-import { type Check, demand, demandShape, groupOf, type World } from './check.ts'
+import { type Check, type CheckContext, demand, demandShape, groupOf } from './check.ts'
 import { aText, isoTime } from './shape.ts'
 
 const check = groupOf('pushes', 'api key', 'sandbox', 'simulator')
 
 /** A payment of person 01 that was paid, with its receiver. */
-async function paid({ shop, receiver }: World, more: Json = {}) {
+async function paid({ shop, receiver }: CheckContext, more: Json = {}) {
   const inbox = receiver()
   const transaction = order({ payers: [payer(1)], urls: inbox.urls, ...more })
   const { id } = await shop.create(transaction)
@@ -17,11 +17,11 @@ async function paid({ shop, receiver }: World, more: Json = {}) {
 }
 
 /** One cancelled payment whose callbacks go to a receiver of that kind. */
-async function cancelledFor(world: World, kind: 'flaky' | 'fail' | 'gone' | 'redirect') {
-  const inbox = world.receiver(kind)
+async function cancelledFor(context: CheckContext, kind: 'flaky' | 'fail' | 'gone' | 'redirect') {
+  const inbox = context.receiver(kind)
   const { callback } = inbox.urls
-  const { id } = await world.shop.create(order({ urls: { callback } }))
-  await world.shop.cancel(id)
+  const { id } = await context.shop.create(order({ urls: { callback } }))
+  await context.shop.cancel(id)
   return inbox
 }
 
@@ -31,11 +31,11 @@ export const pushChecks: Check[] = [
   check(
     'notify-initiated',
     'An issued link sends payment_initiated, INITIATED, with name, number, amount and currency of the payer.',
-    async (world) => {
-      const inbox = world.receiver()
+    async (context) => {
+      const inbox = context.receiver()
       const payers = [payer(20, { first_name: 'Ama', last_name: 'Mensah' })]
       const transaction = order({ payers, urls: inbox.urls })
-      await world.shop.create(transaction)
+      await context.shop.create(transaction)
       demandShape(await inbox.awaitNotify('payment_initiated'), {
         event_type: 'payment_initiated',
         status: 'INITIATED',
@@ -49,8 +49,8 @@ export const pushChecks: Check[] = [
   check(
     'notify-completed',
     'A payment sends payment_completed, PAID, with number, method, amount and currency of the payer.',
-    async (world) => {
-      const { inbox, transaction } = await paid(world)
+    async (context) => {
+      const { inbox, transaction } = await paid(context)
       demandShape(await inbox.awaitNotify('payment_completed'), {
         status: 'PAID',
         transaction_id: transaction.id,
@@ -62,25 +62,25 @@ export const pushChecks: Check[] = [
   check(
     'notify-payout',
     'Payees: payout_scheduled, SCHEDULED, then payout_completed, PAID, are sent.',
-    async (world) => {
+    async (context) => {
       const payees = [{ mobile_number: '+12025550130', amount: '100.00' }]
-      const { inbox } = await paid(world, { payees })
+      const { inbox } = await paid(context, { payees })
       const payee = { mobile_number: '+12025550130' }
       demandShape(await inbox.awaitNotify('payout_scheduled'), { status: 'SCHEDULED', payee })
       demandShape(await inbox.awaitNotify('payout_completed'), { status: 'PAID', payee })
     },
   ),
-  check('notify-cancelled', 'A cancel sends payment_cancelled, CANCELLED.', async (world) => {
-    const inbox = world.receiver()
-    const { id } = await world.shop.create(order({ urls: inbox.urls }))
-    await world.shop.cancel(id)
+  check('notify-cancelled', 'A cancel sends payment_cancelled, CANCELLED.', async (context) => {
+    const inbox = context.receiver()
+    const { id } = await context.shop.create(order({ urls: inbox.urls }))
+    await context.shop.cancel(id)
     demandShape(await inbox.awaitNotify('payment_cancelled'), { status: 'CANCELLED' })
   }),
   check(
     'notify-amount',
     'The amount of a notify is a JSON number with the exact decimals.',
-    async (world) => {
-      const { inbox } = await paid(world, { amount: '12.30', payers: [payer(1)] })
+    async (context) => {
+      const { inbox } = await paid(context, { amount: '12.30', payers: [payer(1)] })
       await inbox.awaitNotify('payment_completed')
       const [push] = await inbox.notifies()
       demand(/"amount":\s*12\.30?\b/.test(push?.body ?? ''), 'the amount is no exact number')
@@ -89,10 +89,10 @@ export const pushChecks: Check[] = [
   check(
     'callback-paid',
     'A paid request sends one callback: status, sequence 1, and the snapshot of GET /payments/status.',
-    async (world) => {
-      const { id, inbox } = await paid(world)
+    async (context) => {
+      const { id, inbox } = await paid(context)
       const [push] = await inbox.calledBack()
-      const { body: status } = await world.shop.status(id)
+      const { body: status } = await context.shop.status(id)
       const details = status['payment_details'] as Json
       demandShape(push && bodyOf(push), {
         status: 'paid',
@@ -109,8 +109,8 @@ export const pushChecks: Check[] = [
       demand(bodies(await inbox.callbacks()).size === 1, 'there are several callbacks')
     },
   ),
-  check('no-signature', 'Notifies and callbacks carry no signature header.', async (world) => {
-    const { inbox } = await paid(world)
+  check('no-signature', 'Notifies and callbacks carry no signature header.', async (context) => {
+    const { inbox } = await paid(context)
     await inbox.awaitNotify('payment_completed')
     for (const { headers } of [...(await inbox.notifies()), ...(await inbox.calledBack())]) {
       const names = Object.keys(headers).filter((name) => /signature|authori[sz]ation/i.test(name))
@@ -121,21 +121,21 @@ export const pushChecks: Check[] = [
   check(
     'retry',
     'A rejected push is repeated with the same bytes until it is accepted.',
-    async (world) => {
-      const inbox = await cancelledFor(world, 'flaky')
+    async (context) => {
+      const inbox = await cancelledFor(context, 'flaky')
       const pushes = await inbox.calledBack(3)
       demand(bodies(pushes).size === 1, 'the bytes of a push changed between attempts')
     },
   ),
-  check('gone', '410 ends the deliveries of that request to that URL.', async (world) => {
-    const refused = await cancelledFor(world, 'fail')
-    const gone = await cancelledFor(world, 'gone')
+  check('gone', '410 ends the deliveries of that request to that URL.', async (context) => {
+    const refused = await cancelledFor(context, 'fail')
+    const gone = await cancelledFor(context, 'gone')
     await gone.calledBack()
     await refused.calledBack(2)
     demand((await gone.callbacks()).length === 1, 'a receiver that is gone was asked again')
   }),
-  check('redirect', 'A redirect is a failed delivery and is not followed.', async (world) => {
-    const inbox = await cancelledFor(world, 'redirect')
+  check('redirect', 'A redirect is a failed delivery and is not followed.', async (context) => {
+    const inbox = await cancelledFor(context, 'redirect')
     const pushes = await inbox.calledBack(2)
     const paths = pushes.map(({ path }) => path).filter((path) => !path.includes('/redirect/'))
     demand(paths.length === 0, 'a redirect was followed')

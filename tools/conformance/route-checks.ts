@@ -3,12 +3,12 @@ import type { Answer, Json } from '../../clients/cli/api/api-call.ts'
 import { unique } from '../../clients/cli/api/order.ts'
 import {
   type Check,
+  type CheckContext,
   demandBillRefused,
   demandPlainlyRefused,
   demandRefused,
   groupOf,
   newRequestId,
-  type World,
 } from './check.ts'
 
 const check = groupOf('routes')
@@ -59,7 +59,7 @@ const versionOf = ({ path }: Row) =>
 
 /** A call with all of its headers and nothing else. */
 function send(
-  { shop }: World,
+  { shop }: CheckContext,
   { method, path }: Row,
   more: { version?: string | undefined; headers?: Record<string, string> } = {},
 ): Promise<Answer> {
@@ -103,8 +103,8 @@ function checksOf(row: Row): Check[] {
     check(
       `${name}/missing`,
       missingRule(row, missing),
-      async (world) => {
-        const answer = await send(world, row, { version: undefined })
+      async (context) => {
+        const answer = await send(context, row, { version: undefined })
         const refusal = { status: 400, errorCode: 'MISSING_PARAMETER', names: 'version' }
         demandRefusedBy(row, answer, { ...refusal, missing })
       },
@@ -113,9 +113,9 @@ function checksOf(row: Row): Check[] {
     check(
       `${name}/key`,
       `${method} ${path} without a valid subscription key is 401, regardless of other errors.`,
-      async (world) => {
+      async (context) => {
         const headers = { 'PW-subscription-key': 'x'.repeat(32) }
-        const answer = await send(world, row, { version: undefined, headers })
+        const answer = await send(context, row, { version: undefined, headers })
         const errorCode = 'PW_INVALID_SUBSCRIPTION_KEY'
         demandRefusedBy(row, answer, { status: 401, errorCode, names: 'key' })
       },
@@ -127,9 +127,9 @@ function checksOf(row: Row): Check[] {
     check(
       `${name}/version`,
       `${method} ${path} with a version other than ${versionOf(row)} is 400 VERSION_NOT_SUPPORTED.`,
-      async (world) => {
+      async (context) => {
         for (const version of ['2023-01-01', '2024-10-01 ', 'latest']) {
-          const answer = await send(world, row, { version })
+          const answer = await send(context, row, { version })
           const refusal = { status: 400, errorCode: 'VERSION_NOT_SUPPORTED', names: 'version' }
           demandRefusedBy(row, answer, refusal)
         }
@@ -139,8 +139,8 @@ function checksOf(row: Row): Check[] {
     check(
       `${name}/field`,
       `${method} ${path} with an empty body is 400 MISSING_PARAMETER and names ${field}.`,
-      async (world) => {
-        const answer = await send(world, row)
+      async (context) => {
+        const answer = await send(context, row)
         const errorCode = 'MISSING_PARAMETER'
         demandRefusedBy(row, answer, { status: 400, errorCode, names: field })
       },

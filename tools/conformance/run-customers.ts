@@ -2,12 +2,12 @@
 import { accepted, sessionOf } from '../../clients/cli/api/client.ts'
 import { eventually } from '../../clients/cli/api/eventually.ts'
 import { person, profile } from '../../clients/cli/api/order.ts'
-import type { World } from './check.ts'
+import type { CheckContext } from './check.ts'
 
 /** Two new customers, the first with 60.00 USD of person 00: no concurrent check moves their money. */
-export function newcomers(world: World): Promise<[string, string]> {
-  return world.once('newcomers', async () => {
-    const { shop } = world
+export function newcomers(context: CheckContext): Promise<[string, string]> {
+  return context.once('newcomers', async () => {
+    const { shop } = context
     const people = [profile(), profile()] as const
     for (const one of people) accepted(await shop.personal(one))
     const numbers = people.map(({ mobile_number }) => mobile_number) as [string, string]

@@ -5,7 +5,7 @@ import { clientOf, detailsOf } from '../../clients/cli/api/client.ts'
 import { maskedText } from '../../clients/cli/api/masked.ts'
 import { receiverAt } from '../../clients/cli/api/receiver.ts'
 import type { Target } from '../../clients/cli/api/target.ts'
-import { type Check, type Need, Unmet, type World } from './check.ts'
+import { type Check, type CheckContext, type Need, Unmet } from './check.ts'
 
 /** A call as the report shows it: its status is that of HTTP, or the name of a gRPC status. */
 export type ShownExchange = Omit<Exchange, 'status'> & { status: number | string }
@@ -88,9 +88,9 @@ async function runOne(target: Target, check: Check, options: OneOptions): Promis
       made.add(String(detailsOf(answer)['id']))
     }
   }
-  const world = worldOf(target, { ...options, signal }, onAnswered)
+  const context = contextOf(target, { ...options, signal }, onAnswered)
   try {
-    await withinTime(check.run(world), signal)
+    await withinTime(check.run(context), signal)
     return resultOf('passed')
   } catch (error) {
     if (options.signal.aborted) return resultOf('skipped', 'ended before')
@@ -104,11 +104,11 @@ async function runOne(target: Target, check: Check, options: OneOptions): Promis
   }
 }
 
-function worldOf(
+function contextOf(
   target: Target,
   { signal, turn, shared }: OneOptions,
   onAnswered: (exchange: Exchange, answer: Answer) => void,
-): World {
+): CheckContext {
   const call = caller(target, { signal, turn, onAnswered })
   return {
     target,

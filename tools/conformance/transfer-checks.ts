@@ -5,6 +5,7 @@ import { eventually } from '../../clients/cli/api/eventually.ts'
 import { closedBankName, person, walletName } from '../../clients/cli/api/order.ts'
 import {
   type Check,
+  type CheckContext,
   demand,
   demandAnswer,
   demandRefused,
@@ -13,7 +14,6 @@ import {
   groupOf,
   invalidField,
   type Refusal,
-  type World,
 } from './check.ts'
 import { newcomers } from './run-customers.ts'
 import { anId, aText, dateTime, holding } from './shape.ts'
@@ -21,12 +21,12 @@ import { anId, aText, dateTime, holding } from './shape.ts'
 const check = groupOf('transfers', 'sandbox')
 
 /** The body of a transaction of 1.00 USD between the two newcomers. */
-async function drafted(world: World, more: Json = {}): Promise<Json> {
-  const [from, to] = await newcomers(world)
-  return world.shop.transferOrder(await world.shop.session(from), from, to, more)
+async function drafted(context: CheckContext, more: Json = {}): Promise<Json> {
+  const [from, to] = await newcomers(context)
+  return context.shop.transferOrder(await context.shop.session(from), from, to, more)
 }
 
-async function becomes({ shop }: World, id: unknown, status: string): Promise<void> {
+async function becomes({ shop }: CheckContext, id: unknown, status: string): Promise<void> {
   await eventually(`transaction ${status}`, async () => {
     const { body } = accepted(await shop.readTransfer(id))
     return body['transaction_status'] === status ? true : undefined
@@ -109,10 +109,10 @@ const refusalChecks: Check[] = refusals.map(([name, rule, change, refusal]) =>
   check(
     `refused-${name}`,
     `${rule} is ${refusal.status} ${refusal.errorCode}, and nothing is stored.`,
-    async (world) => {
-      const body = await drafted(world, change)
-      demandRefused(await world.shop.transfer(body), refusal)
-      const read = await world.shop.readTransfer(body['transaction_id'])
+    async (context) => {
+      const body = await drafted(context, change)
+      demandRefused(await context.shop.transfer(body), refusal)
+      const read = await context.shop.readTransfer(body['transaction_id'])
       demandRefused(read, { status: 404, errorCode: 'TRANSACTION_NOT_FOUND' })
     },
   ),
@@ -123,11 +123,11 @@ export const transferChecks: Check[] = [
   check(
     'p2p',
     'A p2p transaction returns institution_receipt_id and is completed immediately.',
-    async (world) => {
-      const body = await drafted(world)
-      const made = await world.shop.transfer(body)
+    async (context) => {
+      const body = await drafted(context)
+      const made = await context.shop.transfer(body)
       demandAnswer(made, 200, { ...fullEnvelope, institution_receipt_id: anId })
-      demandAnswer(await world.shop.readTransfer(body['transaction_id']), 200, {
+      demandAnswer(await context.shop.readTransfer(body['transaction_id']), 200, {
         ...fullEnvelope,
         transaction_id: body['transaction_id'],
         transaction_type: 'p2p',
@@ -141,45 +141,48 @@ export const transferChecks: Check[] = [
   check(
     'lists',
     'The form with lists is accepted too: fees by fee_type, parties as key and value.',
-    async (world) => {
-      const [from, to] = await newcomers(world)
-      const body = await drafted(world, {
+    async (context) => {
+      const [from, to] = await newcomers(context)
+      const body = await drafted(context, {
         fees: [{ fee_type: 'sender_pays', fee_amount: '0.05', fee_currency: 'USD' }],
         debit_party: [{ key: 'mobile_number', value: from }],
         credit_party: [{ key: 'mobile_number', value: to }],
       })
-      demandAnswer(await world.shop.transfer(body), 200, { institution_receipt_id: anId })
+      demandAnswer(await context.shop.transfer(body), 200, { institution_receipt_id: anId })
     },
   ),
   check(
     'repeat',
     'A repeat of a transaction returns the stored result, although its token is used and sealed again.',
-    async (world) => {
-      const [from, to] = await newcomers(world)
-      const token = await world.shop.session(from)
-      const body = world.shop.transferOrder(token, from, to)
-      const first = await world.shop.transfer(body)
-      const sealed = { ...body, session_token_enc: sealToken(world.target, token) }
-      const again = await world.shop.transfer(sealed)
+    async (context) => {
+      const [from, to] = await newcomers(context)
+      const token = await context.shop.session(from)
+      const body = context.shop.transferOrder(token, from, to)
+      const first = await context.shop.transfer(body)
+      const sealed = { ...body, session_token_enc: sealToken(context.target, token) }
+      const again = await context.shop.transfer(sealed)
       demandAnswer(again, 200, { institution_receipt_id: first.body['institution_receipt_id'] })
-      const spent = world.shop.transferOrder(token, from, to)
-      demandRefused(await world.shop.transfer(spent), { status: 401, errorCode: 'SESSION_INVALID' })
+      const spent = context.shop.transferOrder(token, from, to)
+      demandRefused(await context.shop.transfer(spent), {
+        status: 401,
+        errorCode: 'SESSION_INVALID',
+      })
     },
   ),
   check(
     'repeat-changed',
     'Another body under a used transaction_id is 409 DUPLICATE_TRANSACTION_ID.',
-    async (world) => {
-      const body = await drafted(world)
-      demandAnswer(await world.shop.transfer(body), 200)
-      const other = await world.shop.transfer({ ...body, amount: '1.0' })
+    async (context) => {
+      const body = await drafted(context)
+      demandAnswer(await context.shop.transfer(body), 200)
+      const other = await context.shop.transfer({ ...body, amount: '1.0' })
       demandRefused(other, { status: 409, errorCode: 'DUPLICATE_TRANSACTION_ID' })
     },
   ),
-  check('same-parties', 'The same account twice is 400 SAME_PARTIES.', async (world) => {
-    const [from] = await newcomers(world)
-    const body = await drafted(world, { credit_party: { mobile_number: from } })
-    demandRefused(await world.shop.transfer(body), { status: 400, errorCode: 'SAME_PARTIES' })
+  check('same-parties', 'The same account twice is 400 SAME_PARTIES.', async (context) => {
+    const [from] = await newcomers(context)
+    const body = await drafted(context, { credit_party: { mobile_number: from } })
+    demandRefused(await context.shop.transfer(body), { status: 400, errorCode: 'SAME_PARTIES' })
   }),
   check(
     'limits-of-level-0',
@@ -193,25 +196,25 @@ export const transferChecks: Check[] = [
   check(
     'completed',
     'A transfer to the outside is pending with a hold, and completed once the back end reports it.',
-    async (world) => {
+    async (context) => {
       const more = { transaction_type: 'inttransfer', credit_party: outside }
-      const body = await drafted(world, more)
-      demandAnswer(await world.shop.transfer(body), 200)
-      await becomes(world, body['transaction_id'], 'completed')
+      const body = await drafted(context, more)
+      demandAnswer(await context.shop.transfer(body), 200)
+      await becomes(context, body['transaction_id'], 'completed')
     },
   ),
-  check('failed', 'A credit account number ending 0402 ends failed.', async (world) => {
+  check('failed', 'A credit account number ending 0402 ends failed.', async (context) => {
     const credit_party = { account_number: 'FAR-0402' }
-    const body = await drafted(world, { transaction_type: 'cashout', credit_party })
-    demandAnswer(await world.shop.transfer(body), 200)
-    await becomes(world, body['transaction_id'], 'failed')
+    const body = await drafted(context, { transaction_type: 'cashout', credit_party })
+    demandAnswer(await context.shop.transfer(body), 200)
+    await becomes(context, body['transaction_id'], 'failed')
   }),
   check(
     'quote-executed',
     'A quote is executed once and only for its amounts; then it is used, by that transaction.',
-    async (world) => {
-      const { shop } = world
-      const [from] = await newcomers(world)
+    async (context) => {
+      const { shop } = context
+      const [from] = await newcomers(context)
       const credit_party = { mobile_number: person(5) }
       const terms = { request_amount: '1.00', credit_party }
       const { body: quoted } = await shop.quote(await shop.session(from), terms)
@@ -222,37 +225,37 @@ export const transferChecks: Check[] = [
         transaction_type: 'inttransfer',
         credit_party: { ...outside, currency: 'TTD' },
       }
-      const wrong = await shop.transfer(await drafted(world, { ...exchange, amount: '6.79' }))
+      const wrong = await shop.transfer(await drafted(context, { ...exchange, amount: '6.79' }))
       demandRefused(wrong, { status: 409, errorCode: 'QUOTE_MISMATCH' })
       const amount = quoted['amount_quoted']
-      const body = await drafted(world, { ...exchange, amount })
+      const body = await drafted(context, { ...exchange, amount })
       demandAnswer(await shop.transfer(body), 200)
       demandAnswer(await shop.readInstitutionQuote(quoted['quote_id']), 200, {
         quote_status: 'used',
         transaction_id: body['transaction_id'],
       })
-      const second = await shop.transfer(await drafted(world, { ...exchange, amount }))
+      const second = await shop.transfer(await drafted(context, { ...exchange, amount }))
       demandRefused(second, { status: 409, errorCode: 'QUOTE_ALREADY_USED' })
     },
   ),
   check(
     'other-project',
     'A transaction of another project is 404 TRANSACTION_NOT_FOUND.',
-    async (world) => {
-      const body = await drafted(world)
-      demandAnswer(await world.shop.transfer(body), 200)
-      const answer = await world.as('other').readTransfer(body['transaction_id'])
+    async (context) => {
+      const body = await drafted(context)
+      demandAnswer(await context.shop.transfer(body), 200)
+      const answer = await context.as('other').readTransfer(body['transaction_id'])
       demandRefused(answer, { status: 404, errorCode: 'TRANSACTION_NOT_FOUND' })
     },
   ),
   check(
     'history',
     'GET /institution/transaction_history: newest first, both sides masked, over at most 90 days.',
-    async (world) => {
-      const [from] = await newcomers(world)
-      const body = await drafted(world)
-      demandAnswer(await world.shop.transfer(body), 200)
-      const answer = await world.shop.transferHistory({ mobile_number: from })
+    async (context) => {
+      const [from] = await newcomers(context)
+      const body = await drafted(context)
+      demandAnswer(await context.shop.transfer(body), 200)
+      const answer = await context.shop.transferHistory({ mobile_number: from })
       demandAnswer(answer, 200, fullEnvelope)
       const { transactions } = dataOf(answer) as { transactions: Json[] }
       const found = transactions.find((one) => one['transaction_id'] === body['transaction_id'])
@@ -267,7 +270,7 @@ export const transferChecks: Check[] = [
         description: aText.holds(found?.['description']) ? aText : '',
       })
       const window = { start_datetime: '2026-01-01', end_datetime: '2026-04-01' }
-      const wide = await world.shop.transferHistory({ mobile_number: from, ...window })
+      const wide = await context.shop.transferHistory({ mobile_number: from, ...window })
       demandRefused(wide, { status: 400, errorCode: 'INVALID_PARAMETER' })
     },
   ),

@@ -7,7 +7,7 @@ import { createNetwork, type Network } from './network.ts'
 import type { Plan } from './plan.ts'
 import type { Server } from './postgres/server.ts'
 
-/** The world of a run. */
+/** The parts of a run, which its processes share, and its plan of faults. */
 export type Simulation = {
   plan: Plan
   scheduler: Scheduler

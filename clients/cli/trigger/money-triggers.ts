@@ -3,7 +3,7 @@ import type { Answer, Json } from '../api/api-call.ts'
 import { accepted, sessionOf } from '../api/client.ts'
 import { eventually } from '../api/eventually.ts'
 import { bill, closedBankName, person } from '../api/order.ts'
-import { answered, OtherOutcome, shown, type Trigger, type TriggerWorld } from './trigger.ts'
+import { answered, OtherOutcome, shown, type Trigger, type TriggerContext } from './trigger.ts'
 
 const quoted = (name: string, summary: string, nn: number, more: Json, status = 200, code = '') =>
   answered(`quote.${name}`, summary, status, code, async ({ shop }) =>
@@ -11,7 +11,7 @@ const quoted = (name: string, summary: string, nn: number, more: Json, status = 
   )
 
 /** The body of a transaction of person NN to another, with a session of the former. */
-async function transferOf({ shop }: TriggerWorld, nn: number, to: number, more: Json) {
+async function transferOf({ shop }: TriggerContext, nn: number, to: number, more: Json) {
   return shop.transferOrder(await sessionOf(shop, nn), person(nn), person(to), more)
 }
 
@@ -19,9 +19,9 @@ async function transferOf({ shop }: TriggerWorld, nn: number, to: number, more: 
 const transferred = (status: string, name: string, summary: string, more: Json): Trigger => ({
   name: `transfer.${name}`,
   summary,
-  async run(world) {
-    const { shop, withinMs } = world
-    const body = await transferOf(world, 11, 1, more)
+  async run(context) {
+    const { shop, withinMs } = context
+    const body = await transferOf(context, 11, 1, more)
     accepted(await shop.transfer(body))
     const ended = await eventually(
       `transaction ${status}`,
@@ -42,8 +42,8 @@ const refused = (
   more: Json,
   nn = 11,
 ) =>
-  answered(`transfer.${name}`, summary, status, code, async (world) =>
-    world.shop.transfer(await transferOf(world, nn, 1, more)),
+  answered(`transfer.${name}`, summary, status, code, async (context) =>
+    context.shop.transfer(await transferOf(context, nn, 1, more)),
   )
 
 const isOpen = (answer: Answer) => answer.body['normalized_status'] === null

@@ -4,7 +4,7 @@ import { accepted, detailsOf } from '../api/client.ts'
 import { eventually } from '../api/eventually.ts'
 import { newNumber, order, payer } from '../api/order.ts'
 import { collectCash, fillIn, open, payByCard } from '../api/page.ts'
-import { OtherOutcome, shown, type Trigger, type TriggerWorld } from './trigger.ts'
+import { OtherOutcome, shown, type Trigger, type TriggerContext } from './trigger.ts'
 
 /** The facts to show of a payment. */
 function outcomeOf(answer: Answer): Json {
@@ -28,19 +28,19 @@ const byHand = (
   summary: string,
   more: Json,
   state: string,
-  act: (url: string, world: TriggerWorld) => Promise<unknown>,
+  act: (url: string, context: TriggerContext) => Promise<unknown>,
 ): Trigger => ({
   name,
   summary,
-  async run(world) {
-    const { id, urls } = await world.shop.create(order({ payers: [payer(20, more)] }))
-    await act(urls[0] ?? '', world)
-    return { ...outcomeOf(await world.shop.becomes(id, state, world.withinMs)), page: urls[0] }
+  async run(context) {
+    const { id, urls } = await context.shop.create(order({ payers: [payer(20, more)] }))
+    await act(urls[0] ?? '', context)
+    return { ...outcomeOf(await context.shop.becomes(id, state, context.withinMs)), page: urls[0] }
   },
 })
 
 /** The page says that the payer was refused; until the fifth time they may try again. */
-async function refusedOn(url: string, { withinMs }: TriggerWorld): Promise<void> {
+async function refusedOn(url: string, { withinMs }: TriggerContext): Promise<void> {
   await eventually(
     'a refusal on the page',
     async () => (/refused|declined/i.test((await open(url)).html) ? true : undefined),
@@ -142,9 +142,9 @@ export const paymentTriggers: Trigger[] = [
     'A payer enters PIN 000002: declined; the payer may try again.',
     {},
     'Pending',
-    async (url, world) => {
+    async (url, context) => {
       await fillIn(url, { pin: '000002' })
-      await refusedOn(url, world)
+      await refusedOn(url, context)
     },
   ),
   byHand('card.approved', 'Card 4242 4242 4242 4242.', { payment_method: 'card' }, 'paid', (url) =>
@@ -155,9 +155,9 @@ export const paymentTriggers: Trigger[] = [
     'Card 4000 0000 0000 0002.',
     { payment_method: 'card' },
     'Pending',
-    async (url, world) => {
+    async (url, context) => {
       await payByCard(url, '4000000000000002')
-      await refusedOn(url, world)
+      await refusedOn(url, context)
     },
   ),
   byHand(
@@ -165,9 +165,9 @@ export const paymentTriggers: Trigger[] = [
     'Card 4000 0000 0000 9995.',
     { payment_method: 'card' },
     'Pending',
-    async (url, world) => {
+    async (url, context) => {
       await payByCard(url, '4000000000009995')
-      await refusedOn(url, world)
+      await refusedOn(url, context)
     },
   ),
   byHand(

@@ -5,7 +5,7 @@ import type { Receiver, ReceiverKind } from '../api/receiver.ts'
 import type { ProjectName, Target } from '../api/target.ts'
 
 /** What a trigger works with. */
-export type TriggerWorld = {
+export type TriggerContext = {
   target: Target
   shop: Client
   /** A client with the credentials of another project. */
@@ -24,7 +24,7 @@ export type Trigger = {
    * Causes the outcome and resolves to the facts to show. Rejects with OtherOutcome or NotAccepted when something else
    * happened, with NotInTime after `withinMs`, and as `Call` does.
    */
-  run(world: TriggerWorld): Promise<Json>
+  run(context: TriggerContext): Promise<Json>
 }
 
 /** Thrown when a scenario had another outcome. */
@@ -44,13 +44,13 @@ export function answered(
   summary: string,
   status: number,
   errorCode: string,
-  send: (world: TriggerWorld) => Promise<Answer>,
+  send: (context: TriggerContext) => Promise<Answer>,
 ): Trigger {
   return {
     name,
     summary,
-    async run(world) {
-      const answer = await send(world)
+    async run(context) {
+      const answer = await send(context)
       const code = errorCodeOf(answer)
       // Errors of /quote carry no code.
       const isPlain = code === '' && answer.body['request_id'] === undefined

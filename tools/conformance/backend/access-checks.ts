@@ -7,7 +7,13 @@ import path from 'node:path'
 import type { RpcStatus } from '#core/errors/errors.ts'
 import { bearerIdentity, type Identity, openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
-import { amountOf, type BackendCheck, backendGroup, demandStatus, type World } from './check.ts'
+import {
+  amountOf,
+  type BackendCheck,
+  backendGroup,
+  type CheckContext,
+  demandStatus,
+} from './check.ts'
 import type { OptionalGroup } from './outcome-map.ts'
 
 const access = backendGroup('access')
@@ -17,16 +23,16 @@ export const accessChecks: readonly BackendCheck[] = [
     'no-token',
     'A call whose credential is no token is refused with UNAUTHENTICATED.',
     [],
-    (world) => demandRefused(world, bearerIdentity('not-a-token'), 'unauthenticated'),
+    (context) => demandRefused(context, bearerIdentity('not-a-token'), 'unauthenticated'),
   ),
   access(
     'other-audience',
     'A token for another process is refused with UNAUTHENTICATED.',
     [],
-    (world) => {
-      const { authorization } = world.identityOf('payments')
+    (context) => {
+      const { authorization } = context.identityOf('payments')
       return demandRefused(
-        world,
+        context,
         { authorization: () => authorization('somebody-else') },
         'unauthenticated',
       )
@@ -36,13 +42,13 @@ export const accessChecks: readonly BackendCheck[] = [
     'foreign-key',
     'A token that an unknown key has signed is refused with UNAUTHENTICATED.',
     [],
-    async (world) => {
+    async (context) => {
       const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'payweave-conformance-'))
       try {
         writeIdentities(folder, ['payments'])
         const dir = path.join(folder, 'payments')
         const foreign = openIdentity({ name: 'payments', dir, log: { warn: () => undefined } })
-        await demandRefused(world, foreign, 'unauthenticated')
+        await demandRefused(context, foreign, 'unauthenticated')
       } finally {
         fs.rmSync(folder, { recursive: true })
       }
@@ -52,29 +58,29 @@ export const accessChecks: readonly BackendCheck[] = [
     'other-process',
     'A process that does not use a service may not call it: PERMISSION_DENIED.',
     [],
-    (world) => demandRefused(world, world.identityOf('quotes'), 'permission_denied'),
+    (context) => demandRefused(context, context.identityOf('quotes'), 'permission_denied'),
   ),
   access(
     'unsupported',
     'An operation that the rail does not have is answered UNIMPLEMENTED.',
     ['unsupported'],
-    async (world) => {
-      for (const group of world.outcome('unsupported').groups) {
-        await demandStatus(operations[group](world, randomUUID()), 'unimplemented', group)
+    async (context) => {
+      for (const group of context.outcome('unsupported').groups) {
+        await demandStatus(operations[group](context, randomUUID()), 'unimplemented', group)
       }
     },
   ),
 ]
 
 /** One operation of each group. */
-const operations: Record<OptionalGroup, (world: World, id: string) => Promise<unknown>> = {
+const operations: Record<OptionalGroup, (context: CheckContext, id: string) => Promise<unknown>> = {
   wallets: ({ charges }, id) => charges.payWithWallet({ chargeId: id, attemptId: id, pin: '0000' }),
   cards: ({ charges, pagesOrigin }, chargeId) =>
     charges.openCardFrame({ chargeId, returnUrl: pagesOrigin }),
-  payouts: (world, payoutId) =>
-    world.payouts.createPayout({
+  payouts: (context, payoutId) =>
+    context.payouts.createPayout({
       payoutId,
-      amount: amountOf(world),
+      amount: amountOf(context),
       mobileNumber: '+12025550100',
     }),
   transfers: ({ transfers }, transferId) => transfers.enquireTransfer({ transferId }),
@@ -85,10 +91,10 @@ const operations: Record<OptionalGroup, (world: World, id: string) => Promise<un
 }
 
 function demandRefused(
-  world: World,
+  context: CheckContext,
   identity: Pick<Identity, 'authorization'>,
   status: RpcStatus,
 ): Promise<void> {
-  const call = world.chargesAs(identity).getAttempt({ attemptId: randomUUID() })
+  const call = context.chargesAs(identity).getAttempt({ attemptId: randomUUID() })
   return demandStatus(call, status, 'the call')
 }

@@ -7,11 +7,11 @@ import {
   amountOf,
   type BackendCheck,
   backendGroup,
+  type CheckContext,
   demandConflict,
   demandExecuted,
   more,
   statusOf,
-  type World,
   within,
 } from './check.ts'
 import type { OutcomeName } from './outcome-map.ts'
@@ -26,129 +26,129 @@ export const billChecks: readonly BackendCheck[] = [
     'paid',
     'A bill is paid once, with the amount ordered: repeats return the first outcome and reference.',
     ['bill.paid'],
-    async (world) => {
-      const order = newBill(world, 'bill.paid')
-      const pay = () => world.bills.payBill(order)
+    async (context) => {
+      const order = newBill(context, 'bill.paid')
+      const pay = () => context.bills.payBill(order)
       const answers = await Promise.all([pay(), pay()])
       answers.push(await pay())
       const outcomes = answers.map(({ outcome }) => known(outcome))
       for (const outcome of outcomes) demandIs(outcome, PAID, 'a call')
       const references = new Set(outcomes.map(({ providerReference }) => providerReference))
       demand(references.size === 1, `repeats returned ${references.size} provider references`)
-      demandIs(await enquire(world, order.billPaymentId), PAID, 'the enquiry')
-      await demandExecutedOnce(world, order.billPaymentId, 1)
+      demandIs(await enquire(context, order.billPaymentId), PAID, 'the enquiry')
+      await demandExecutedOnce(context, order.billPaymentId, 1)
     },
   ),
   bill(
     'other-content',
     'A bill whose id comes again with another amount or customer is refused; the first one is paid.',
     ['bill.paid'],
-    async (world) => {
-      const order = newBill(world, 'bill.paid')
-      demandIs(known((await world.bills.payBill(order)).outcome), PAID, 'the call')
-      await demandConflict(world.bills.payBill({ ...order, amount: more(order.amount) }))
+    async (context) => {
+      const order = newBill(context, 'bill.paid')
+      demandIs(known((await context.bills.payBill(order)).outcome), PAID, 'the call')
+      await demandConflict(context.bills.payBill({ ...order, amount: more(order.amount) }))
       const customerReference = `1${order.customerReference}`
-      await demandConflict(world.bills.payBill({ ...order, customerReference }))
-      demandIs(await enquire(world, order.billPaymentId), PAID, 'the enquiry')
-      await demandExecutedOnce(world, order.billPaymentId, 1)
+      await demandConflict(context.bills.payBill({ ...order, customerReference }))
+      demandIs(await enquire(context, order.billPaymentId), PAID, 'the enquiry')
+      await demandExecutedOnce(context, order.billPaymentId, 1)
     },
   ),
   bill(
     'refused',
     'A refusal has a code in upper case and says whether to try again; a repeat returns the same.',
     ['bill.refused'],
-    async (world) => {
-      const order = newBill(world, 'bill.refused')
-      const first = known((await world.bills.payBill(order)).outcome)
+    async (context) => {
+      const order = newBill(context, 'bill.refused')
+      const first = known((await context.bills.payBill(order)).outcome)
       demandIs(first, REFUSED, 'the call')
       demand(/^[A-Z][A-Z0-9_]*$/.test(first.failureCode), `failure_code is "${first.failureCode}"`)
       demand(
         first.retryCategory !== RetryCategory.UNSPECIFIED,
         'retry_category of a refusal is not set',
       )
-      const again = known((await world.bills.payBill(order)).outcome)
+      const again = known((await context.bills.payBill(order)).outcome)
       demand(again.failureCode === first.failureCode, 'a repeat was refused with another code')
-      demandIs(await enquire(world, order.billPaymentId), REFUSED, 'the enquiry')
-      await demandExecutedOnce(world, order.billPaymentId, 0)
+      demandIs(await enquire(context, order.billPaymentId), REFUSED, 'the enquiry')
+      await demandExecutedOnce(context, order.billPaymentId, 0)
     },
   ),
   bill(
     'slow',
     'While a biller decides, an enquiry returns PENDING; later it returns PAID.',
     ['bill.slow'],
-    async (world) => {
-      const order = newBill(world, 'bill.slow')
-      await giveUp(world, order)
-      demandIs(await enquire(world, order.billPaymentId), PENDING, 'the enquiry')
-      await within(world, 'the bill stays pending', async () => {
-        const { state } = await enquire(world, order.billPaymentId)
+    async (context) => {
+      const order = newBill(context, 'bill.slow')
+      await giveUp(context, order)
+      demandIs(await enquire(context, order.billPaymentId), PENDING, 'the enquiry')
+      await within(context, 'the bill stays pending', async () => {
+        const { state } = await enquire(context, order.billPaymentId)
         return state === PAID ? true : undefined
       })
-      await demandExecutedOnce(world, order.billPaymentId, 1)
+      await demandExecutedOnce(context, order.billPaymentId, 1)
     },
   ),
   bill(
     'silent',
     'A bill that was paid without an answer is found PAID by an enquiry, and not paid again.',
     ['bill.silent'],
-    async (world) => {
-      const order = newBill(world, 'bill.silent')
-      await giveUp(world, order)
-      demandIs(await enquire(world, order.billPaymentId), PAID, 'the enquiry')
-      demandIs(known((await world.bills.payBill(order)).outcome), PAID, 'the repeat')
-      await demandExecutedOnce(world, order.billPaymentId, 1)
+    async (context) => {
+      const order = newBill(context, 'bill.silent')
+      await giveUp(context, order)
+      demandIs(await enquire(context, order.billPaymentId), PAID, 'the enquiry')
+      demandIs(known((await context.bills.payBill(order)).outcome), PAID, 'the repeat')
+      await demandExecutedOnce(context, order.billPaymentId, 1)
     },
   ),
   bill(
     'lost',
     'A bill that never reached the biller is NOT_FOUND, and then refused permanently.',
     ['bill.lost'],
-    async (world) => {
-      const order = newBill(world, 'bill.lost')
-      await giveUp(world, order)
-      await demandGone(world, order)
+    async (context) => {
+      const order = newBill(context, 'bill.lost')
+      await giveUp(context, order)
+      await demandGone(context, order)
     },
   ),
   bill(
     'unknown-is-final',
     'A bill payment that an enquiry has called NOT_FOUND is never executed.',
     ['bill.paid'],
-    (world) => demandGone(world, newBill(world, 'bill.paid')),
+    (context) => demandGone(context, newBill(context, 'bill.paid')),
   ),
 ]
 
 type Order = ReturnType<typeof newBill>
 
-function newBill(world: World, outcome: OutcomeName & `bill.${string}`) {
-  const values = world.outcome(outcome)
+function newBill(context: CheckContext, outcome: OutcomeName & `bill.${string}`) {
+  const values = context.outcome(outcome)
   return {
     billPaymentId: randomUUID(),
     billerCode: values.biller_code,
     productCode: values.product_code,
     customerReference: values.customer_reference,
-    amount: amountOf(world),
+    amount: amountOf(context),
   }
 }
 
 /** Pays and stops waiting, as a caller does whose deadline passes. */
-async function giveUp(world: World, order: Order): Promise<void> {
-  const status = await statusOf(world.bills.payBill(order, { timeoutMs: givenUpAfterMs }))
+async function giveUp(context: CheckContext, order: Order): Promise<void> {
+  const status = await statusOf(context.bills.payBill(order, { timeoutMs: givenUpAfterMs }))
   demand(
     status === 'deadline_exceeded',
     `the call was answered ${status} before the biller decided`,
   )
 }
 
-async function demandGone(world: World, order: Order): Promise<void> {
-  demandIs(await enquire(world, order.billPaymentId), NOT_FOUND, 'the enquiry')
-  const status = await statusOf(world.bills.payBill(order))
+async function demandGone(context: CheckContext, order: Order): Promise<void> {
+  demandIs(await enquire(context, order.billPaymentId), NOT_FOUND, 'the enquiry')
+  const status = await statusOf(context.bills.payBill(order))
   demand(status === 'failed_precondition', `a later call was answered ${status}`)
-  demandIs(await enquire(world, order.billPaymentId), NOT_FOUND, 'the next enquiry')
-  await demandExecutedOnce(world, order.billPaymentId, 0)
+  demandIs(await enquire(context, order.billPaymentId), NOT_FOUND, 'the next enquiry')
+  await demandExecutedOnce(context, order.billPaymentId, 0)
 }
 
-async function enquire(world: World, billPaymentId: string): Promise<BillOutcome> {
-  return known((await world.bills.enquireBill({ billPaymentId })).outcome)
+async function enquire(context: CheckContext, billPaymentId: string): Promise<BillOutcome> {
+  return known((await context.bills.enquireBill({ billPaymentId })).outcome)
 }
 
 function known(outcome: BillOutcome | undefined): BillOutcome {
@@ -162,8 +162,8 @@ function demandIs({ state }: BillOutcome, wanted: BillState, what: string): void
   demand(state === wanted, `${what} returned ${nameOf(state)}, not ${nameOf(wanted)}`)
 }
 
-function demandExecutedOnce(world: World, id: string, times: 0 | 1): Promise<void> {
-  const { currency, amount_minor_units: minorUnits } = world.map
+function demandExecutedOnce(context: CheckContext, id: string, times: 0 | 1): Promise<void> {
+  const { currency, amount_minor_units: minorUnits } = context.map
   const amount = formatAmount(BigInt(minorUnits), currency)
-  return demandExecuted(world, 'bill', id, times, { amount, currency })
+  return demandExecuted(context, 'bill', id, times, { amount, currency })
 }

@@ -7,12 +7,12 @@ import {
   announce,
   type BackendCheck,
   backendGroup,
+  type CheckContext,
   demandCoherent,
   demandExecuted,
   demandStatus,
   reported,
   shownAmount,
-  type World,
 } from './check.ts'
 import { type FormTheme, fetchFrame, filledForm, openFrame, returnUrlOf } from './forms.ts'
 
@@ -24,10 +24,10 @@ export const cardChecks: readonly BackendCheck[] = [
     'opens',
     'A card form opens at a URL of its own, in any language and with colours of the page.',
     ['card.form'],
-    async (world) => {
-      const chargeId = await announce(world, world.outcome('card.form'))
-      const plain = await openFrame(world, chargeId)
-      const dressed = await openFrame(world, chargeId, { language: 'pt-BR', theme })
+    async (context) => {
+      const chargeId = await announce(context, context.outcome('card.form'))
+      const plain = await openFrame(context, chargeId)
+      const dressed = await openFrame(context, chargeId, { language: 'pt-BR', theme })
       demand(plain !== dressed, 'two forms have the same URL')
       const page = await fetchFrame(plain)
       demand(page.status === 200, `the form answered ${page.status}`)
@@ -39,14 +39,14 @@ export const cardChecks: readonly BackendCheck[] = [
     'framed-by-pages-only',
     "The payer's pages, and no other origin, may frame the form (frame-ancestors).",
     ['card.form'],
-    async (world) => {
-      const chargeId = await announce(world, world.outcome('card.form'))
-      const { headers } = await fetchFrame(await openFrame(world, chargeId))
+    async (context) => {
+      const chargeId = await announce(context, context.outcome('card.form'))
+      const { headers } = await fetchFrame(await openFrame(context, chargeId))
       const policy = headers.get('content-security-policy') ?? ''
       const ancestors = /(?:^|;)\s*frame-ancestors([^;]*)/i.exec(policy)?.[1]?.trim()
       demand(
-        ancestors === world.pagesOrigin,
-        `frame-ancestors is "${ancestors ?? ''}", not ${world.pagesOrigin}`,
+        ancestors === context.pagesOrigin,
+        `frame-ancestors is "${ancestors ?? ''}", not ${context.pagesOrigin}`,
       )
       demand(headers.get('x-frame-options') === null, 'x-frame-options forbids every frame')
     },
@@ -55,9 +55,9 @@ export const cardChecks: readonly BackendCheck[] = [
     'unknown-charge',
     'A form for a charge that was never announced is refused with NOT_FOUND.',
     ['card.form'],
-    (world) =>
+    (context) =>
       demandStatus(
-        world.charges.openCardFrame({ chargeId: randomUUID(), returnUrl: returnUrlOf(world) }),
+        context.charges.openCardFrame({ chargeId: randomUUID(), returnUrl: returnUrlOf(context) }),
         'not_found',
         'an unknown charge',
       ),
@@ -66,10 +66,10 @@ export const cardChecks: readonly BackendCheck[] = [
     'return-url',
     'A form does not lead back to a URL that runs a script or is no page.',
     ['card.form'],
-    async (world) => {
-      const chargeId = await announce(world, world.outcome('card.form'))
+    async (context) => {
+      const chargeId = await announce(context, context.outcome('card.form'))
       for (const returnUrl of ['javascript:alert(1)', 'data:text/html,x', 'not a URL']) {
-        const call = world.charges.openCardFrame({ chargeId, returnUrl })
+        const call = context.charges.openCardFrame({ chargeId, returnUrl })
         await demandStatus(call, 'invalid_argument', returnUrl)
       }
     },
@@ -78,61 +78,61 @@ export const cardChecks: readonly BackendCheck[] = [
     'approved',
     'A card that is approved is reported PAID with method CARD; submitting the form twice pays once.',
     ['card.approved'],
-    async (world) => {
-      const { chargeId, submit } = await filledForm(world, 'card.approved')
+    async (context) => {
+      const { chargeId, submit } = await filledForm(context, 'card.approved')
       await Promise.all([submit(), submit()])
-      const { paymentMethod } = await reported(world, chargeId, 'PAID')
+      const { paymentMethod } = await reported(context, chargeId, 'PAID')
       demand(
         paymentMethod === 'CARD',
         `the method was reported as ${paymentMethod ?? ''}, not CARD`,
       )
-      await demandExecuted(world, 'charge', chargeId, 1, shownAmount(world))
+      await demandExecuted(context, 'charge', chargeId, 1, shownAmount(context))
     },
   ),
   card(
     'withdrawn',
     'A card that is sent by an open form after the charge was withdrawn is not charged.',
     ['card.approved'],
-    async (world) => {
-      const { chargeId, submit } = await filledForm(world, 'card.approved')
+    async (context) => {
+      const { chargeId, submit } = await filledForm(context, 'card.approved')
       const withdrawals = [{ chargeId, reason: WithdrawReason.CANCELLED }]
-      await world.charges.withdrawCharges({ withdrawals })
-      await demandUncharged(world, chargeId, submit)
+      await context.charges.withdrawCharges({ withdrawals })
+      await demandUncharged(context, chargeId, submit)
     },
   ),
   card(
     'withdrawn-meanwhile',
     'A card that is sent while the charge is withdrawn is charged and reported PAID, or neither.',
     ['card.approved'],
-    async (world) => {
-      const { chargeId, submit } = await filledForm(world, 'card.approved')
+    async (context) => {
+      const { chargeId, submit } = await filledForm(context, 'card.approved')
       const withdrawals = [{ chargeId, reason: WithdrawReason.CANCELLED }]
-      await Promise.all([submitIfTaken(submit), world.charges.withdrawCharges({ withdrawals })])
-      await delay(world.map.settle_ms, undefined, { signal: world.signal })
-      const reports = world.reports.of(chargeId)
+      await Promise.all([submitIfTaken(submit), context.charges.withdrawCharges({ withdrawals })])
+      await delay(context.map.settle_ms, undefined, { signal: context.signal })
+      const reports = context.reports.of(chargeId)
       demandCoherent(reports)
       const isPaid = reports.some(({ outcome }) => outcome === 'PAID')
-      await demandExecuted(world, 'charge', chargeId, isPaid ? 1 : 0, shownAmount(world))
+      await demandExecuted(context, 'charge', chargeId, isPaid ? 1 : 0, shownAmount(context))
     },
   ),
   card(
     'expired',
     'A card that is sent by the form of a charge whose time to pay is over is not charged.',
     ['card.approved'],
-    async (world) => {
-      const { chargeId, submit } = await filledForm(world, 'card.approved', expiresWithinS)
-      await delay((expiresWithinS + 1) * 1_000, undefined, { signal: world.signal })
-      await demandUncharged(world, chargeId, submit)
+    async (context) => {
+      const { chargeId, submit } = await filledForm(context, 'card.approved', expiresWithinS)
+      await delay((expiresWithinS + 1) * 1_000, undefined, { signal: context.signal })
+      await demandUncharged(context, chargeId, submit)
     },
   ),
   card(
     'declined',
     'A card that is declined is reported REFUSED.',
     ['card.declined'],
-    async (world) => {
-      const { chargeId, submit } = await filledForm(world, 'card.declined')
+    async (context) => {
+      const { chargeId, submit } = await filledForm(context, 'card.declined')
       await submit()
-      await reported(world, chargeId, 'REFUSED')
+      await reported(context, chargeId, 'REFUSED')
     },
   ),
 ]
@@ -149,13 +149,13 @@ async function submitIfTaken(submit: () => Promise<void>): Promise<void> {
 
 /** Submits the form, which may refuse that, and fails when the charge is paid. */
 async function demandUncharged(
-  world: World,
+  context: CheckContext,
   chargeId: string,
   submit: () => Promise<void>,
 ): Promise<void> {
   await submitIfTaken(submit)
-  await delay(world.map.settle_ms, undefined, { signal: world.signal })
-  const isPaid = world.reports.of(chargeId).some(({ outcome }) => outcome === 'PAID')
+  await delay(context.map.settle_ms, undefined, { signal: context.signal })
+  const isPaid = context.reports.of(chargeId).some(({ outcome }) => outcome === 'PAID')
   demand(!isPaid, 'the charge was reported PAID')
-  await demandExecuted(world, 'charge', chargeId, 0, shownAmount(world))
+  await demandExecuted(context, 'charge', chargeId, 0, shownAmount(context))
 }

@@ -28,7 +28,7 @@ export type BackendClients = {
 }
 
 /** What a check works with. */
-export type World = BackendClients & {
+export type CheckContext = BackendClients & {
   map: OutcomeMap
   /** The test values of an outcome that the check needs. */
   outcome<N extends OutcomeName>(name: N): Outcomes[N]
@@ -56,7 +56,7 @@ export type BackendCheck = {
   rule: string
   /** What the back end must be able to produce. */
   needs: readonly Need[]
-  run(world: World): Promise<void>
+  run(context: CheckContext): Promise<void>
 }
 
 /** Makes the checks of one group. */
@@ -65,26 +65,26 @@ export function backendGroup(group: string) {
     name: string,
     rule: string,
     needs: readonly Need[],
-    run: (world: World) => Promise<void>,
+    run: (context: CheckContext) => Promise<void>,
   ): BackendCheck => ({ name: `${group}/${name}`, rule, needs, run })
 }
 
 /** A new reference whose reports are accepted. */
-export function newReference({ reports }: World): string {
+export function newReference({ reports }: CheckContext): string {
   const id = randomUUID()
   reports.expect(id)
   return id
 }
 
 /** The amount that is paid, refunded and paid out. */
-export function amountOf({ map }: World) {
+export function amountOf({ map }: CheckContext) {
   return { currency: map.currency, minorUnits: BigInt(map.amount_minor_units) }
 }
 
 type Amount = ReturnType<typeof amountOf>
 
 /** The amount as executions show it. */
-export function shownAmount({ map }: World, minorUnits = BigInt(map.amount_minor_units)) {
+export function shownAmount({ map }: CheckContext, minorUnits = BigInt(map.amount_minor_units)) {
   return { amount: formatAmount(minorUnits, map.currency), currency: map.currency }
 }
 
@@ -95,11 +95,15 @@ export const more = (amount: Amount): Amount => ({
 })
 
 /** A charge of a payer, to announce, which may be paid for an hour, or for the seconds that are given. */
-export function newCharge(world: World, payer: { mobile_number: string }, payableS = 3_600) {
+export function newCharge(
+  context: CheckContext,
+  payer: { mobile_number: string },
+  payableS = 3_600,
+) {
   const end = Math.floor(Date.now() / 1_000) + payableS
   return {
-    chargeId: newReference(world),
-    amount: amountOf(world),
+    chargeId: newReference(context),
+    amount: amountOf(context),
     mobileNumber: payer.mobile_number,
     channel: ChargeChannel.PAYMENT_LINK,
     businessName: 'Conformance',
@@ -109,9 +113,12 @@ export function newCharge(world: World, payer: { mobile_number: string }, payabl
 }
 
 /** Announces one charge and returns its reference. */
-export async function announce(world: World, payer: { mobile_number: string }): Promise<string> {
-  const charge = newCharge(world, payer)
-  await world.charges.announceCharges({ charges: [charge] })
+export async function announce(
+  context: CheckContext,
+  payer: { mobile_number: string },
+): Promise<string> {
+  const charge = newCharge(context, payer)
+  await context.charges.announceCharges({ charges: [charge] })
   return charge.chargeId
 }
 
@@ -119,7 +126,7 @@ export async function announce(world: World, payer: { mobile_number: string }): 
 export const anyPayer: Need = ['charge.paid', 'wallet.paid', 'wallet.processing', 'card.form']
 
 /** The payer of `anyPayer`. */
-export function somePayer({ map: { outcomes } }: World) {
+export function somePayer({ map: { outcomes } }: CheckContext) {
   const payer =
     outcomes['charge.paid'] ??
     outcomes['wallet.paid'] ??
@@ -133,7 +140,7 @@ export function somePayer({ map: { outcomes } }: World) {
 export const payingWallet: Need = ['wallet.paid', 'wallet.processing']
 
 /** The payer and PIN of a wallet that pays. */
-export function walletThatPays({ map }: World) {
+export function walletThatPays({ map }: CheckContext) {
   const { 'wallet.paid': atOnce, 'wallet.processing': later } = map.outcomes
   const payer = atOnce ?? later
   if (payer === undefined) throw new Error('the check does not say that it needs a paying wallet')
@@ -142,7 +149,7 @@ export function walletThatPays({ map }: World) {
 
 /** Waits until `ask` returns something, as long as an outcome may take. */
 export async function within<T>(
-  { map, signal }: World,
+  { map, signal }: CheckContext,
   what: string,
   ask: () => T | undefined | Promise<T | undefined>,
 ): Promise<T> {
@@ -156,13 +163,17 @@ export async function within<T>(
 }
 
 /** Waits until a report with this outcome was accepted, then as long as one that contradicts it may take. */
-export async function reported(world: World, id: string, outcome: string): Promise<GotReport> {
+export async function reported(
+  context: CheckContext,
+  id: string,
+  outcome: string,
+): Promise<GotReport> {
   const isIt = (report: GotReport) => report.accepted && report.outcome === outcome
-  const found = await within(world, `no report ${outcome} about ${id}`, () =>
-    world.reports.of(id).find(isIt),
+  const found = await within(context, `no report ${outcome} about ${id}`, () =>
+    context.reports.of(id).find(isIt),
   )
-  await delay(world.map.settle_ms, undefined, { signal: world.signal })
-  demandCoherent(world.reports.of(id))
+  await delay(context.map.settle_ms, undefined, { signal: context.signal })
+  demandCoherent(context.reports.of(id))
   return found
 }
 
@@ -236,7 +247,7 @@ async function executionsOf(url: string, kind: string, id: string) {
 
 /** Fails unless the back end executed a reference exactly so often, with this amount; does nothing without its log. */
 export async function demandExecuted(
-  { executionsUrl }: World,
+  { executionsUrl }: CheckContext,
   kind: 'bill' | 'transfer' | 'charge' | 'payout' | 'refund',
   id: string,
   times: number,

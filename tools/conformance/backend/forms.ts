@@ -1,21 +1,21 @@
 // Opens hosted card forms, fills them in and submits them.
 import { demand } from '../check.ts'
-import { newCharge, reported, type World } from './check.ts'
+import { type CheckContext, newCharge, reported } from './check.ts'
 
 /** Colours of the page that shows a form. */
 export type FormTheme = { accentColor: string; darkAccentColor: string }
 
 /** Where the last page of a form leads back to. */
-export const returnUrlOf = ({ pagesOrigin }: World) => `${pagesOrigin}/pay/conformance`
+export const returnUrlOf = ({ pagesOrigin }: CheckContext) => `${pagesOrigin}/pay/conformance`
 
 /** Opens the form of a charge, and returns its URL. */
 export async function openFrame(
-  world: World,
+  context: CheckContext,
   chargeId: string,
   look: { language?: string; theme?: FormTheme } = {},
 ): Promise<string> {
-  const asked = { chargeId, returnUrl: returnUrlOf(world), ...look }
-  const { frameUrl } = await world.charges.openCardFrame(asked)
+  const asked = { chargeId, returnUrl: returnUrlOf(context), ...look }
+  const { frameUrl } = await context.charges.openCardFrame(asked)
   demand(URL.canParse(frameUrl), `${frameUrl} is no URL`)
   return frameUrl
 }
@@ -27,24 +27,24 @@ export function fetchFrame(url: string): Promise<Response> {
 
 /** A form that is open, and what fills it with the test card and submits it. */
 export async function filledForm(
-  world: World,
+  context: CheckContext,
   outcome: 'card.approved' | 'card.declined' | 'refund.returned',
   payableS?: number,
 ) {
-  const { fields, ...payer } = world.outcome(outcome)
-  const charge = newCharge(world, payer, payableS)
-  return { chargeId: charge.chargeId, submit: await openForm(world, charge, fields) }
+  const { fields, ...payer } = context.outcome(outcome)
+  const charge = newCharge(context, payer, payableS)
+  return { chargeId: charge.chargeId, submit: await openForm(context, charge, fields) }
 }
 
 /** Announces a charge and opens its form; returns what fills that in and submits it. */
 export async function openForm(
-  world: World,
+  context: CheckContext,
   charge: ReturnType<typeof newCharge>,
   fields: Record<string, string>,
 ): Promise<() => Promise<void>> {
-  await world.charges.announceCharges({ charges: [charge] })
-  const url = await openFrame(world, charge.chargeId)
-  const { formsUrl, map } = world
+  await context.charges.announceCharges({ charges: [charge] })
+  const url = await openFrame(context, charge.chargeId)
+  const { formsUrl, map } = context
   if (formsUrl === undefined) return await plainForm(url, fields)
   const call = {
     method: 'POST',
@@ -60,12 +60,12 @@ export async function openForm(
 
 /** A charge that is paid by card. */
 export async function chargePaidByCard(
-  world: World,
+  context: CheckContext,
   outcome: 'card.approved' | 'refund.returned' = 'card.approved',
 ): Promise<string> {
-  const { chargeId, submit } = await filledForm(world, outcome)
+  const { chargeId, submit } = await filledForm(context, outcome)
   await submit()
-  await reported(world, chargeId, 'PAID')
+  await reported(context, chargeId, 'PAID')
   return chargeId
 }
 

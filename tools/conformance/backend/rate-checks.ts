@@ -2,7 +2,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { type Decimal, parseDecimal } from '#core/money/money.ts'
 import { demand, Unmet } from '../check.ts'
-import { type BackendCheck, backendGroup, demandStatus, type World } from './check.ts'
+import { type BackendCheck, backendGroup, type CheckContext, demandStatus } from './check.ts'
 
 const rate = backendGroup('rates')
 const clockSkewMs = 60_000
@@ -12,9 +12,9 @@ export const rateChecks: readonly BackendCheck[] = [
     'form',
     'A rate is a plain decimal above zero with at least 4 decimals, and its time is not in the future.',
     ['rate.known'],
-    async (world) => {
-      const [base = '', quoted = ''] = world.outcome('rate.known').currencies
-      const { rate: text, sourceTime } = await world.rates.getRate({
+    async (context) => {
+      const [base = '', quoted = ''] = context.outcome('rate.known').currencies
+      const { rate: text, sourceTime } = await context.rates.getRate({
         baseCurrency: base,
         quotedCurrency: quoted,
       })
@@ -29,9 +29,9 @@ export const rateChecks: readonly BackendCheck[] = [
     'no-profit',
     'Along any cycle of two or three currencies, the rates multiply to at most one.',
     ['rate.known'],
-    async (world) => {
-      const { currencies } = world.outcome('rate.known')
-      const rates = await allRates(world, currencies)
+    async (context) => {
+      const { currencies } = context.outcome('rate.known')
+      const rates = await allRates(context, currencies)
       for (const a of currencies) {
         for (const b of currencies) {
           for (const c of currencies) {
@@ -53,9 +53,9 @@ export const rateChecks: readonly BackendCheck[] = [
     'unknown',
     'A currency without a rate is refused with INVALID_ARGUMENT.',
     ['rate.unknown'],
-    async (world) => {
-      const { base, quoted } = world.outcome('rate.unknown')
-      const call = world.rates.getRate({ baseCurrency: base, quotedCurrency: quoted })
+    async (context) => {
+      const { base, quoted } = context.outcome('rate.unknown')
+      const call = context.rates.getRate({ baseCurrency: base, quotedCurrency: quoted })
       await demandStatus(call, 'invalid_argument', `${base} to ${quoted}`)
     },
   ),
@@ -68,7 +68,7 @@ function readRate(text: string): Decimal {
 }
 
 /** Rates between all different currencies, by both codes; of a currency to itself nothing is asked. */
-async function allRates({ rates }: World, currencies: readonly string[]) {
+async function allRates({ rates }: CheckContext, currencies: readonly string[]) {
   const pairs = currencies.flatMap((baseCurrency) =>
     currencies
       .filter((quotedCurrency) => quotedCurrency !== baseCurrency)

@@ -1,29 +1,29 @@
 // Payments whose outcome comes by a report: by a payer without help, a wallet that is answered PROCESSING, or a card.
 import { randomUUID } from 'node:crypto'
-import { type Need, newCharge, type World } from './check.ts'
+import { type CheckContext, type Need, newCharge } from './check.ts'
 import { openForm } from './forms.ts'
 
 /** A payment whose outcome is reported. */
 export const reportedPayment: Need = ['charge.paid', 'wallet.processing', 'card.approved']
 
 /** A charge that `payByItself` then pays. */
-export function chargeOfItsOwn(world: World) {
-  const { 'charge.paid': payer, 'wallet.processing': wallet } = world.map.outcomes
-  return newCharge(world, payer ?? wallet ?? world.outcome('card.approved'))
+export function chargeOfItsOwn(context: CheckContext) {
+  const { 'charge.paid': payer, 'wallet.processing': wallet } = context.map.outcomes
+  return newCharge(context, payer ?? wallet ?? context.outcome('card.approved'))
 }
 
 /** Announces the charge; its payment is reported later. */
 export async function payByItself(
-  world: World,
+  context: CheckContext,
   charge: ReturnType<typeof newCharge>,
 ): Promise<void> {
-  const { 'charge.paid': payer, 'wallet.processing': wallet } = world.map.outcomes
+  const { 'charge.paid': payer, 'wallet.processing': wallet } = context.map.outcomes
   if (payer === undefined && wallet === undefined) {
-    const submit = await openForm(world, charge, world.outcome('card.approved').fields)
+    const submit = await openForm(context, charge, context.outcome('card.approved').fields)
     return await submit()
   }
-  await world.charges.announceCharges({ charges: [charge] })
+  await context.charges.announceCharges({ charges: [charge] })
   if (payer !== undefined || wallet === undefined) return
   const { chargeId } = charge
-  await world.charges.payWithWallet({ chargeId, attemptId: randomUUID(), pin: wallet.pin })
+  await context.charges.payWithWallet({ chargeId, attemptId: randomUUID(), pin: wallet.pin })
 }

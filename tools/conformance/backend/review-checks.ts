@@ -1,7 +1,13 @@
 // Checks of reviews: profiles with their artefacts, and consents.
 import { randomUUID } from 'node:crypto'
 import { demand } from '../check.ts'
-import { type BackendCheck, backendGroup, newReference, reported, type World } from './check.ts'
+import {
+  type BackendCheck,
+  backendGroup,
+  type CheckContext,
+  newReference,
+  reported,
+} from './check.ts'
 
 const review = backendGroup('reviews')
 const consent = backendGroup('consents')
@@ -13,13 +19,13 @@ export const reviewChecks: readonly BackendCheck[] = [
     'completed',
     'An accepted profile is reported COMPLETED with a level of 0 to 2, once, however often it is submitted.',
     ['review.completed'],
-    async (world) => {
-      const profile = newProfile(world, world.outcome('review.completed'))
+    async (context) => {
+      const profile = newProfile(context, context.outcome('review.completed'))
       await Promise.all([
-        world.reviews.submitOnboarding(profile),
-        world.reviews.submitOnboarding(profile),
+        context.reviews.submitOnboarding(profile),
+        context.reviews.submitOnboarding(profile),
       ])
-      const { account } = await reported(world, profile.reviewId, 'COMPLETED')
+      const { account } = await reported(context, profile.reviewId, 'COMPLETED')
       demand(
         (account?.level ?? -1) >= 0 && (account?.level ?? 9) <= maxLevel,
         'the level is not 0 to 2',
@@ -30,22 +36,22 @@ export const reviewChecks: readonly BackendCheck[] = [
     'currency',
     "An accepted profile names no currency, or the institution's.",
     ['review.completed'],
-    async (world) => {
-      const profile = newProfile(world, world.outcome('review.completed'))
-      await world.reviews.submitOnboarding(profile)
-      const { account } = await reported(world, profile.reviewId, 'COMPLETED')
+    async (context) => {
+      const profile = newProfile(context, context.outcome('review.completed'))
+      await context.reviews.submitOnboarding(profile)
+      const { account } = await reported(context, profile.reviewId, 'COMPLETED')
       const currency = account?.currency ?? ''
-      demand(currency === '' || currency === world.map.currency, `the account is in ${currency}`)
+      demand(currency === '' || currency === context.map.currency, `the account is in ${currency}`)
     },
   ),
   review(
     'rejected',
     'A profile that is not accepted is reported REJECTED with a reason.',
     ['review.rejected'],
-    async (world) => {
-      const profile = newProfile(world, world.outcome('review.rejected'))
-      await world.reviews.submitOnboarding(profile)
-      const { reason } = await reported(world, profile.reviewId, 'REJECTED')
+    async (context) => {
+      const profile = newProfile(context, context.outcome('review.rejected'))
+      await context.reviews.submitOnboarding(profile)
+      const { reason } = await reported(context, profile.reviewId, 'REJECTED')
       demand(reason !== undefined && reason !== '', 'the report has no reason')
     },
   ),
@@ -53,10 +59,10 @@ export const reviewChecks: readonly BackendCheck[] = [
     'artefacts-read',
     'A back end reads the artefacts of a profile before it accepts it.',
     ['review.artefacts'],
-    async (world) => {
-      const { profile, served } = withArtefact(world, png.length)
-      await world.reviews.submitOnboarding(profile)
-      await reported(world, profile.reviewId, 'COMPLETED')
+    async (context) => {
+      const { profile, served } = withArtefact(context, png.length)
+      await context.reviews.submitOnboarding(profile)
+      await reported(context, profile.reviewId, 'COMPLETED')
       demand(served.reads > 0, 'the artefact was never read')
     },
   ),
@@ -64,27 +70,27 @@ export const reviewChecks: readonly BackendCheck[] = [
     'artefact-broken',
     'A profile with an artefact that has not the announced size is not accepted.',
     ['review.artefacts'],
-    async (world) => {
-      const { profile } = withArtefact(world, png.length + 1)
-      await world.reviews.submitOnboarding(profile)
-      await reported(world, profile.reviewId, 'REJECTED')
+    async (context) => {
+      const { profile } = withArtefact(context, png.length + 1)
+      await context.reviews.submitOnboarding(profile)
+      await reported(context, profile.reviewId, 'REJECTED')
     },
   ),
   consent(
     'approved',
     "A holder's consent is reported APPROVED, once, however often they are asked.",
     ['consent.approved'],
-    (world) => ask(world, 'consent.approved', 'APPROVED'),
+    (context) => ask(context, 'consent.approved', 'APPROVED'),
   ),
-  consent('rejected', "A holder's refusal is reported REJECTED.", ['consent.rejected'], (world) =>
-    ask(world, 'consent.rejected', 'REJECTED'),
+  consent('rejected', "A holder's refusal is reported REJECTED.", ['consent.rejected'], (context) =>
+    ask(context, 'consent.rejected', 'REJECTED'),
   ),
 ]
 
-function newProfile(world: World, holder: { mobile_number: string }) {
+function newProfile(context: CheckContext, holder: { mobile_number: string }) {
   return {
-    reviewId: newReference(world),
-    institutionName: world.map.institution_name,
+    reviewId: newReference(context),
+    institutionName: context.map.institution_name,
     firstName: 'Ada',
     lastName: 'Conformance',
     email: 'ada@example.com',
@@ -92,34 +98,34 @@ function newProfile(world: World, holder: { mobile_number: string }) {
   }
 }
 
-function withArtefact(world: World, announcedBytes: number) {
+function withArtefact(context: CheckContext, announcedBytes: number) {
   const artefactId = randomUUID()
   const served = { bytes: png, reads: 0 }
-  world.reports.artefacts.set(artefactId, served)
+  context.reports.artefacts.set(artefactId, served)
   const artefact = {
     artefactId,
     field: 'selfie',
     mediaType: 'image/png',
     sizeBytes: BigInt(announcedBytes),
   }
-  const profile = newProfile(world, world.outcome('review.artefacts'))
+  const profile = newProfile(context, context.outcome('review.artefacts'))
   return { profile: { ...profile, artefacts: [artefact] }, served }
 }
 
 async function ask(
-  world: World,
+  context: CheckContext,
   outcome: 'consent.approved' | 'consent.rejected',
   reportedAs: string,
 ): Promise<void> {
   const inAnHour = Math.floor(Date.now() / 1_000) + 3_600
   const question = {
-    challengeId: newReference(world),
-    institutionName: world.map.institution_name,
-    mobileNumber: world.outcome(outcome).mobile_number,
+    challengeId: newReference(context),
+    institutionName: context.map.institution_name,
+    mobileNumber: context.outcome(outcome).mobile_number,
     clientName: 'Conformance',
     expireTime: { seconds: BigInt(inAnHour), nanos: 0 },
   }
-  const send = () => world.reviews.requestConsent(question)
+  const send = () => context.reviews.requestConsent(question)
   await Promise.all([send(), send()])
-  await reported(world, question.challengeId, reportedAs)
+  await reported(context, question.challengeId, reportedAs)
 }

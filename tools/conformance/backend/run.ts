@@ -12,7 +12,7 @@ import { type Identity, openIdentity } from '#platform/rpc/auth/identity.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/client/client.ts'
 import { createLogger } from '#platform/telemetry/log.ts'
 import type { Result } from '../run.ts'
-import { type BackendCheck, statusOfError, type World } from './check.ts'
+import { type BackendCheck, type CheckContext, statusOfError } from './check.ts'
 import type { OutcomeMap } from './outcome-map.ts'
 import { type ReportPorts, type Reports, serveReports } from './reports.ts'
 
@@ -123,7 +123,7 @@ async function runOne(setting: Setting, check: BackendCheck): Promise<Result> {
   if (lacking.length > 0) return result('skipped', `the map has no ${lacking.join(', ')}`)
   const expected: string[] = []
   try {
-    await check.run(worldOf(setting, exchanges, expected))
+    await check.run(contextOf(setting, exchanges, expected))
     return result('passed')
   } catch (error) {
     if (setting.signal.aborted) return result('skipped', 'ended before')
@@ -137,7 +137,7 @@ async function runOne(setting: Setting, check: BackendCheck): Promise<Result> {
   }
 }
 
-function worldOf(setting: Setting, exchanges: Call[], expected: string[]): World {
+function contextOf(setting: Setting, exchanges: Call[], expected: string[]): CheckContext {
   const { target, pool, reports, identityOf, signal } = setting
   const { url, map, audience } = target
   // A test environment may be slow; how fast it is is not checked.

@@ -5,6 +5,7 @@ import {
   amountOf,
   type BackendCheck,
   backendGroup,
+  type CheckContext,
   demandConflict,
   demandExecuted,
   demandStatus,
@@ -12,7 +13,6 @@ import {
   newReference,
   reported,
   shownAmount,
-  type World,
 } from './check.ts'
 
 const transfer = backendGroup('transfers')
@@ -23,107 +23,107 @@ export const transferChecks: readonly BackendCheck[] = [
     'completed',
     'A transfer is executed once, as ordered, and reported COMPLETED; an enquiry says the same.',
     ['transfer.completed'],
-    async (world) => {
-      const order = newTransfer(world, 'transfer.completed')
-      const create = () => world.transfers.createTransfer(order)
+    async (context) => {
+      const order = newTransfer(context, 'transfer.completed')
+      const create = () => context.transfers.createTransfer(order)
       await Promise.all([create(), create()])
-      await reported(world, order.transferId, 'COMPLETED')
+      await reported(context, order.transferId, 'COMPLETED')
       await create()
-      await demandState(world, order.transferId, COMPLETED)
-      await demandExecuted(world, 'transfer', order.transferId, 1, shownAmount(world))
+      await demandState(context, order.transferId, COMPLETED)
+      await demandExecuted(context, 'transfer', order.transferId, 1, shownAmount(context))
     },
   ),
   transfer(
     'other-content',
     'A transfer whose id comes again with another amount or receiver is refused; the first one is executed.',
     ['transfer.completed'],
-    async (world) => {
-      const order = newTransfer(world, 'transfer.completed')
-      await world.transfers.createTransfer(order)
+    async (context) => {
+      const order = newTransfer(context, 'transfer.completed')
+      await context.transfers.createTransfer(order)
       const amount = more(order.creditAmount)
       const other = { ...order, debitAmount: amount, creditAmount: amount }
-      await demandConflict(world.transfers.createTransfer(other))
+      await demandConflict(context.transfers.createTransfer(other))
       const accountNumber = `1${order.creditParty.accountNumber}`
       const elsewhere = { ...order, creditParty: { accountNumber } }
-      await demandConflict(world.transfers.createTransfer(elsewhere))
-      await reported(world, order.transferId, 'COMPLETED')
-      await demandExecuted(world, 'transfer', order.transferId, 1, shownAmount(world))
+      await demandConflict(context.transfers.createTransfer(elsewhere))
+      await reported(context, order.transferId, 'COMPLETED')
+      await demandExecuted(context, 'transfer', order.transferId, 1, shownAmount(context))
     },
   ),
   transfer(
     'failed',
     'A transfer that failed is reported FAILED with a reason, and moves no money.',
     ['transfer.failed'],
-    async (world) => {
-      const order = newTransfer(world, 'transfer.failed')
-      await world.transfers.createTransfer(order)
-      const { reason } = await reported(world, order.transferId, 'FAILED')
+    async (context) => {
+      const order = newTransfer(context, 'transfer.failed')
+      await context.transfers.createTransfer(order)
+      const { reason } = await reported(context, order.transferId, 'FAILED')
       demand(reason !== undefined && reason !== '', 'the report has no reason')
-      await demandState(world, order.transferId, FAILED)
-      await demandExecuted(world, 'transfer', order.transferId, 0, shownAmount(world))
+      await demandState(context, order.transferId, FAILED)
+      await demandExecuted(context, 'transfer', order.transferId, 0, shownAmount(context))
     },
   ),
   transfer(
     'cancelled',
     'A pending transfer that is cancelled is CANCELLED, is reported so, and moves no money.',
     ['transfer.pending'],
-    async (world) => {
-      const order = newTransfer(world, 'transfer.pending')
+    async (context) => {
+      const order = newTransfer(context, 'transfer.pending')
       const { transferId } = order
-      await world.transfers.createTransfer(order)
-      await demandState(world, transferId, PENDING)
+      await context.transfers.createTransfer(order)
+      await demandState(context, transferId, PENDING)
       demandIs(
-        (await world.transfers.cancelTransfer({ transferId })).state,
+        (await context.transfers.cancelTransfer({ transferId })).state,
         CANCELLED,
         'cancelling',
       )
-      await reported(world, transferId, 'CANCELLED')
-      await demandState(world, transferId, CANCELLED)
-      await demandExecuted(world, 'transfer', transferId, 0, shownAmount(world))
+      await reported(context, transferId, 'CANCELLED')
+      await demandState(context, transferId, CANCELLED)
+      await demandExecuted(context, 'transfer', transferId, 0, shownAmount(context))
     },
   ),
   transfer(
     'cancelled-too-late',
     'Cancelling a transfer that has ended returns its final state and changes nothing.',
     ['transfer.completed'],
-    async (world) => {
-      const order = newTransfer(world, 'transfer.completed')
+    async (context) => {
+      const order = newTransfer(context, 'transfer.completed')
       const { transferId } = order
-      await world.transfers.createTransfer(order)
-      await reported(world, transferId, 'COMPLETED')
+      await context.transfers.createTransfer(order)
+      await reported(context, transferId, 'COMPLETED')
       demandIs(
-        (await world.transfers.cancelTransfer({ transferId })).state,
+        (await context.transfers.cancelTransfer({ transferId })).state,
         COMPLETED,
         'cancelling',
       )
-      await demandState(world, transferId, COMPLETED)
-      await reported(world, transferId, 'COMPLETED')
+      await demandState(context, transferId, COMPLETED)
+      await reported(context, transferId, 'COMPLETED')
     },
   ),
   transfer(
     'cancelled-first',
     'A transfer that is cancelled before it arrives is CANCELLED and refused permanently.',
     ['transfer.completed'],
-    async (world) => {
-      const order = newTransfer(world, 'transfer.completed')
+    async (context) => {
+      const order = newTransfer(context, 'transfer.completed')
       const { transferId } = order
       demandIs(
-        (await world.transfers.cancelTransfer({ transferId })).state,
+        (await context.transfers.cancelTransfer({ transferId })).state,
         CANCELLED,
         'cancelling',
       )
-      await demandRefused(world, order)
+      await demandRefused(context, order)
     },
   ),
   transfer(
     'unknown-is-final',
     'A transfer that an enquiry has called NOT_FOUND is refused permanently.',
     ['transfer.completed'],
-    async (world) => {
-      const order = newTransfer(world, 'transfer.completed')
-      await demandState(world, order.transferId, NOT_FOUND)
-      await demandRefused(world, order)
-      await demandState(world, order.transferId, NOT_FOUND)
+    async (context) => {
+      const order = newTransfer(context, 'transfer.completed')
+      await demandState(context, order.transferId, NOT_FOUND)
+      await demandRefused(context, order)
+      await demandState(context, order.transferId, NOT_FOUND)
     },
   ),
 ]
@@ -131,29 +131,33 @@ export const transferChecks: readonly BackendCheck[] = [
 type Order = ReturnType<typeof newTransfer>
 
 function newTransfer(
-  world: World,
+  context: CheckContext,
   outcome: 'transfer.completed' | 'transfer.failed' | 'transfer.pending',
 ) {
-  const amount = amountOf(world)
+  const amount = amountOf(context)
   return {
-    transferId: newReference(world),
+    transferId: newReference(context),
     type: TransferType.INTTRANSFER,
-    institutionName: world.map.institution_name,
+    institutionName: context.map.institution_name,
     debitAmount: amount,
     creditAmount: amount,
     debitParty: { accountNumber: '1000000001' },
-    creditParty: { accountNumber: world.outcome(outcome).account_number },
+    creditParty: { accountNumber: context.outcome(outcome).account_number },
   }
 }
 
-async function demandRefused(world: World, order: Order): Promise<void> {
-  const call = world.transfers.createTransfer(order)
+async function demandRefused(context: CheckContext, order: Order): Promise<void> {
+  const call = context.transfers.createTransfer(order)
   await demandStatus(call, 'failed_precondition', 'the transfer')
-  await demandExecuted(world, 'transfer', order.transferId, 0, shownAmount(world))
+  await demandExecuted(context, 'transfer', order.transferId, 0, shownAmount(context))
 }
 
-async function demandState(world: World, transferId: string, wanted: TransferState): Promise<void> {
-  demandIs((await world.transfers.enquireTransfer({ transferId })).state, wanted, 'the enquiry')
+async function demandState(
+  context: CheckContext,
+  transferId: string,
+  wanted: TransferState,
+): Promise<void> {
+  demandIs((await context.transfers.enquireTransfer({ transferId })).state, wanted, 'the enquiry')
 }
 
 const nameOf = (one: TransferState) => TransferState[one] ?? String(one)
