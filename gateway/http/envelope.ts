@@ -45,7 +45,7 @@ export type EnvelopeFacts = {
 }
 
 /** What a route answers when it succeeds. */
-export type Answer = {
+export type SuccessResponse = {
   code: number
   /** Absent on the receipt alone. */
   message?: string
@@ -55,7 +55,10 @@ export type Answer = {
 }
 
 /** The body of a success. */
-export function successBody(facts: EnvelopeFacts, { code, message, fields }: Answer): string {
+export function successBody(
+  facts: EnvelopeFacts,
+  { code, message, fields }: SuccessResponse,
+): string {
   const shown = envelopes[facts.form].success
   return JSON.stringify({
     status: 'success',

@@ -18,7 +18,7 @@ import {
 import type { EdgeServices, EdgeSettings, RouteTimeouts } from '../options.ts'
 import type { ArtefactUpload } from '../routes/account/artefact-upload.ts'
 import { type FormNames, isForm, readForm } from './body/multipart.ts'
-import { type Answer, type EnvelopeName, refusal, successBody } from './envelope.ts'
+import { type EnvelopeName, refusal, type SuccessResponse, successBody } from './envelope.ts'
 import {
   type ClientIpReader,
   type EdgeHeaders,
@@ -167,7 +167,7 @@ export type RouteSpec<Q, B, T> = HeaderNeeds & {
   /** Name of the institution that a grant is needed for. */
   institution?: (input: Input<Q, B>) => string
   credential: Credential<Q, B>
-  operate: (request: T, call: Call) => Promise<Answer>
+  operate: (request: T, call: Call) => Promise<SuccessResponse>
 }
 
 /** A route of any types, so that routes can stand in one list. */
@@ -199,7 +199,7 @@ export function routeRunner(
   const { countCall, countLookup } = limitsOf(settings, nowMs)
   const openProject = projectOpener(services, countCall)
 
-  async function run(row: RouteRow, request: FastifyRequest): Promise<Answer> {
+  async function run(row: RouteRow, request: FastifyRequest): Promise<SuccessResponse> {
     const { edge, headers } = request
     // Step 1 (route) and step 2 (JSON body) have run. The parsers do not run for a request without a body, so it is refused here.
     if (row.body !== undefined && edge.body === undefined && !isForm(request)) {
@@ -231,7 +231,7 @@ export function routeRunner(
     { edge, query: given }: FastifyRequest,
     { projectId, originCountry, idempotencyKey }: EdgeHeaders & { projectId: string },
     form: FilledForm | undefined,
-  ): Promise<Answer> {
+  ): Promise<SuccessResponse> {
     // 8
     const query = row.query(given as Record<string, unknown>)
     // 9

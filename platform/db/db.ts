@@ -279,9 +279,9 @@ async function shiftClock(client: PoolClient, { offsetMs }: TestClock): Promise<
   clockOffsets.set(client, offsetMs)
 }
 
-type Answer = { rows: unknown[]; rowCount: number | null }
+type QueryResult = { rows: unknown[]; rowCount: number | null }
 
-function queryable(send: (statement: Sql, values: unknown[]) => Promise<Answer>): Queryable {
+function queryable(send: (statement: Sql, values: unknown[]) => Promise<QueryResult>): Queryable {
   return {
     rows: async <T>(statement: Sql, values: unknown[]) =>
       (await send(statement, values)).rows as T[],
@@ -299,7 +299,7 @@ function query(
   { name, text }: Sql,
   values: unknown[],
   failed?: Failed,
-): Promise<Answer> {
+): Promise<QueryResult> {
   gather(client)
   return interpreted(client, client.query({ name, text, values }), failed)
 }

@@ -82,7 +82,7 @@ const answerStatement = sql(
 )
 
 /** A consumer's answer about an event that it knows. */
-export type Answer = { eventId: string; state: 'seen' | 'poisoned' }
+export type Confirmation = { eventId: string; state: 'seen' | 'poisoned' }
 
 /** A consumer that must confirm the events of a subject. */
 export type Need = { subject: string; consumer: string }
@@ -95,7 +95,7 @@ export type Need = { subject: string; consumer: string }
 export async function noteAnswers(
   tx: Queryable,
   consumer: string,
-  answers: Answer[],
+  answers: Confirmation[],
   needs: Need[],
 ): Promise<{ confirmed: number; deadLettered: number }> {
   const eventIds = answers.map((answer) => answer.eventId)

@@ -4,7 +4,13 @@ import { InboxState } from '#gen/payweave/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { createDelay, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import { type Answer, type Need, noteAnswers, start, unansweredBy } from './confirmation-store.ts'
+import {
+  type Confirmation,
+  type Need,
+  noteAnswers,
+  start,
+  unansweredBy,
+} from './confirmation-store.ts'
 import type { OutboxMetrics } from './event-metrics.ts'
 import { type ClaimedEvent, confirmDirect } from './outbox-store.ts'
 import { type ConsumersOf, eventsByClient, type InboxClient } from './without-broker.ts'
@@ -103,7 +109,7 @@ async function askAndNote(
   signal: AbortSignal,
 ): Promise<number> {
   const { known } = await consumer.client.seen({ eventIds }, { signal })
-  const answers: Answer[] = known.flatMap(({ eventId, state }): Answer[] => {
+  const answers: Confirmation[] = known.flatMap(({ eventId, state }): Confirmation[] => {
     if (state === InboxState.SEEN) return [{ eventId, state: 'seen' }]
     return state === InboxState.POISONED ? [{ eventId, state: 'poisoned' }] : []
   })

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parse } from 'yaml'
 import { serveHttp } from '../support/http-server.ts'
-import { type Answer, createChecks, type OpenApi } from './openapi-checks.ts'
+import { createChecks, type MockResponse, type OpenApi } from './openapi-checks.ts'
 
 export const credentials = {
   subscriptionKey: 'momo-subscription-key-of-a-test',
@@ -126,7 +126,7 @@ export async function startMomo() {
     callBack(one)
   }
 
-  function create(request: IncomingMessage, order: Order): Answer | 'cut' {
+  function create(request: IncomingMessage, order: Order): MockResponse | 'cut' {
     const reference = String(request.headers['x-reference-id'])
     const callbackUrl = String(request.headers['x-callback-url'])
     sent.push({ reference, externalId: order.externalId })
@@ -151,7 +151,7 @@ export async function startMomo() {
     return fault?.startsWith('accepted') === true ? 'cut' : { status: 202 }
   }
 
-  function look(reference: string): Answer {
+  function look(reference: string): MockResponse {
     const one = stored.get(reference)
     if (one === undefined || one.unseen-- > 0) return error(404, 'RESOURCE_NOT_FOUND')
     const { order, status, reason, shown } = one
@@ -159,7 +159,7 @@ export async function startMomo() {
     return { status: 200, body: { ...order, ...shown, status, ...code } }
   }
 
-  function answer(request: IncomingMessage, path: string, text: string): Answer | 'cut' {
+  function answer(request: IncomingMessage, path: string, text: string): MockResponse | 'cut' {
     const { authorization = '' } = request.headers
     if (request.headers['ocp-apim-subscription-key'] !== credentials.subscriptionKey)
       return { status: 401, body: { statusCode: 401, message: 'Access denied' } }
@@ -218,7 +218,7 @@ export async function startMomo() {
   }
 }
 
-const error = (status: number, code: string): Answer => ({
+const error = (status: number, code: string): MockResponse => ({
   status,
   body: { code, message: 'of a test' },
 })

@@ -29,7 +29,7 @@ export type OpenApi = {
 }
 
 /** What a simulated provider answers. */
-export type Answer = { status: number; body?: object }
+export type MockResponse = { status: number; body?: object }
 
 /** Makes the checks. What is not as the document says is added to the violations. `readBody` reads the text of a request. */
 export function createChecks(
@@ -94,7 +94,7 @@ export function createChecks(
       const isRight = isValid(by, schema, readBody(text), `${method} ${path}`)
       return areRight && isRight ? operation : undefined
     },
-    answer({ responses }: Operation, path: string, { status, body }: Answer): void {
+    answer({ responses }: Operation, path: string, { status, body }: MockResponse): void {
       const described = responses[status] ?? responses['default']
       if (described === undefined)
         return void violations.push(`${path}: ${status} is not described`)

@@ -6,7 +6,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Stripe } from 'stripe'
 import { parse } from 'yaml'
 import { serveHttp } from '../support/http-server.ts'
-import { type Answer, createChecks, type OpenApi, readForm, sampleOf } from './openapi-checks.ts'
+import {
+  createChecks,
+  type MockResponse,
+  type OpenApi,
+  readForm,
+  sampleOf,
+} from './openapi-checks.ts'
 import { stripeDocument } from './stripe-document.ts'
 
 export const secretKey = 'sk_test_payweave0of0a0test'
@@ -75,7 +81,7 @@ const maxAmount = 99_999_999
 export async function startStripe() {
   const intents = new Map<string, Intent>()
   const refunds = new Map<string, Refund>()
-  const keys = new Map<string, Answer>()
+  const keys = new Map<string, MockResponse>()
   const faults = new Map<string, Fault[]>()
   /** PaymentIntents that were paid by `cards.refundsFail`. */
   const refundsFail = new Set<string>()
@@ -116,7 +122,7 @@ export async function startStripe() {
     move('charge', { ...sample('charge'), ...own })
   }
 
-  function create(body: Record<string, unknown>): Answer {
+  function create(body: Record<string, unknown>): MockResponse {
     const amount = Number(body['amount'])
     const currency = String(body['currency'])
     const min = minAmounts[currency]
@@ -138,7 +144,7 @@ export async function startStripe() {
     return { status: 200, body: intent }
   }
 
-  function confirm(intent: Intent, token: string): Answer {
+  function confirm(intent: Intent, token: string): MockResponse {
     const [, number = '', isSpent] = token.split('_')
     if (intent.status !== 'requires_payment_method' || isSpent === 'spent') return state(intent)
     const decline = declines[number]
@@ -158,12 +164,12 @@ export async function startStripe() {
     return { status: 402, body: { error: { ...last_payment_error, payment_intent: intent } } }
   }
 
-  function cancel(intent: Intent): Answer {
+  function cancel(intent: Intent): MockResponse {
     if (intent.status === 'succeeded' || intent.status === 'canceled') return state(intent)
     return { status: 200, body: change(intent, 'canceled') }
   }
 
-  function refund({ body, id }: Call): Answer {
+  function refund({ body, id }: Call): MockResponse {
     const intent = intents.get(String(body['payment_intent']))
     if (intent?.status !== 'succeeded') return refusal(404, 'resource_missing')
     const of = [...refunds.values()].filter((one) => one.payment_intent === intent.id)
@@ -199,7 +205,7 @@ export async function startStripe() {
     }
   }
 
-  function execute(call: Call, intent: Intent | undefined): Answer {
+  function execute(call: Call, intent: Intent | undefined): MockResponse {
     if (call.operation === 'create') return create(call.body)
     if (call.operation === 'refund') return refund(call)
     if (intent === undefined) return refusal(404, 'resource_missing')
@@ -207,7 +213,7 @@ export async function startStripe() {
     return confirm(intent, String(call.body['confirmation_token']))
   }
 
-  function write(call: Call, intent: Intent | undefined): Answer | 'cut' {
+  function write(call: Call, intent: Intent | undefined): MockResponse | 'cut' {
     const { operation, id, key } = call
     calls.push(call)
     const planned = faults.get(id)
@@ -223,7 +229,7 @@ export async function startStripe() {
     return how === 'unanswered' ? 'cut' : answer
   }
 
-  function readBalance(query: URLSearchParams): Answer {
+  function readBalance(query: URLSearchParams): MockResponse {
     const [from, to] = ['gte', 'lt'].map((bound) => Number(query.get(`created[${bound}]`)))
     const all = balance.filter(({ created }) => created >= (from ?? 0) && created < (to ?? 0))
     const newest = all.toReversed()
@@ -236,7 +242,7 @@ export async function startStripe() {
     }
   }
 
-  function read(path: string, query: URLSearchParams): Answer {
+  function read(path: string, query: URLSearchParams): MockResponse {
     const [, , kind, id] = path.split('/')
     if (kind === 'balance_transactions') return readBalance(query)
     const found = kind === 'refunds' ? refunds.get(id ?? '') : intents.get(id ?? '')
@@ -248,7 +254,7 @@ export async function startStripe() {
     return found === undefined ? refusal(404, 'resource_missing') : { status: 200, body: found }
   }
 
-  function answer(request: IncomingMessage, url: string, text: string): Answer | 'cut' {
+  function answer(request: IncomingMessage, url: string, text: string): MockResponse | 'cut' {
     if (request.headers.authorization !== `Bearer ${secretKey}`) return refusal(401)
     const { pathname, searchParams } = new URL(url, 'http://localhost')
     if (request.method === 'GET') return read(pathname, searchParams)
@@ -345,13 +351,13 @@ export async function sendEvent(
   return (await fetch(url, { method: 'POST', headers, body: payload })).status
 }
 
-function state(intent: Intent): Answer {
+function state(intent: Intent): MockResponse {
   const code = 'payment_intent_unexpected_state'
   const error = { type: 'invalid_request_error', code, payment_intent: intent }
   return { status: 400, body: { error } }
 }
 
-function refusal(status: number, code?: string): Answer {
+function refusal(status: number, code?: string): MockResponse {
   const type = status >= 500 ? 'api_error' : 'invalid_request_error'
   return { status, body: { error: { type, message: 'of a test', ...(code && { code }) } } }
 }

@@ -1,7 +1,7 @@
 // A client that keeps cookies as a browser does, for pages of the console.
 
 /** One answer, after redirects were followed or not. */
-export type Answer = { url: string; status: number; headers: Headers; text: string }
+export type ConsoleResponse = { url: string; status: number; headers: Headers; text: string }
 
 export type Browser = ReturnType<typeof newBrowser>
 
@@ -10,7 +10,7 @@ export function newBrowser(consoleUrl: string) {
   const cookies = new Map<string, string>()
   let token: { of: string | undefined; text: string } = { of: undefined, text: '' }
 
-  async function once(url: string, init: RequestInit = {}): Promise<Answer> {
+  async function once(url: string, init: RequestInit = {}): Promise<ConsoleResponse> {
     const headers = new Headers(init.headers)
     headers.set('cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
     const answer = await fetch(url, { ...init, headers, redirect: 'manual' })
@@ -22,7 +22,7 @@ export function newBrowser(consoleUrl: string) {
     return { url, status: answer.status, headers: answer.headers, text: await answer.text() }
   }
 
-  async function follow(path: string, init?: RequestInit): Promise<Answer> {
+  async function follow(path: string, init?: RequestInit): Promise<ConsoleResponse> {
     let answer = await once(new URL(path, consoleUrl).href, init)
     for (;;) {
       const next = answer.headers.get('location')

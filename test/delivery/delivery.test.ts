@@ -5,12 +5,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { replayDelivery } from '../../services/delivery/store/operate-store.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHarness } from './harness.ts'
-import { type Answer, type Received, type Receiver, startReceiver, status } from './receiver.ts'
+import { type Received, type Receiver, type Responder, startReceiver, status } from './receiver.ts'
 
 let harness: Awaited<ReturnType<typeof startHarness>>
 const receivers: Receiver[] = []
 
-async function receiver(answer?: Answer): Promise<Receiver> {
+async function receiver(answer?: Responder): Promise<Receiver> {
   const started = await startReceiver(answer)
   receivers.push(started)
   return started

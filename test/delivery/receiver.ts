@@ -13,7 +13,7 @@ export interface Received {
 }
 
 /** Answers one request. */
-export type Answer = (request: Received, response: http.ServerResponse) => void
+export type Responder = (request: Received, response: http.ServerResponse) => void
 
 /** A receiver that listens. */
 export interface Receiver {
@@ -23,12 +23,12 @@ export interface Receiver {
   /** Connections that were opened to it. */
   connections(): number
   /** Changes how it answers from now on. */
-  answer(answer: Answer): void
+  answer(answer: Responder): void
   close(): Promise<void>
 }
 
 /** Answers every request with a status and headers. */
-export function status(code: number, headers: http.OutgoingHttpHeaders = {}): Answer {
+export function status(code: number, headers: http.OutgoingHttpHeaders = {}): Responder {
   return (_request, response) => {
     response.writeHead(code, headers).end('{"ok":true}')
   }
@@ -36,7 +36,7 @@ export function status(code: number, headers: http.OutgoingHttpHeaders = {}): An
 
 /** Starts a receiver on a free port of 127.0.0.1; with TLS when given a key and certificate. */
 export async function startReceiver(
-  first: Answer = status(200),
+  first: Responder = status(200),
   tls?: { key: string; cert: string },
 ): Promise<Receiver> {
   const requests: Received[] = []

@@ -10,7 +10,7 @@ import { startStopwatch } from '../support/stopwatch.ts'
 export type Json = Record<string, unknown>
 
 /** An answer as a client sees it. */
-export type Answer = { status: number; headers: Headers; text: string; body: Json }
+export type ApiResponse = { status: number; headers: Headers; text: string; body: Json }
 
 const version = '2024-10-01'
 
@@ -43,7 +43,11 @@ export function merchant(mesh: Pick<SharedMesh, 'sandbox'>, project: Project = '
   const { base_url, projects } = mesh.sandbox
   const { subscription_key: subscriptionKey, api_key: apiKey } = projects[project]
 
-  async function call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+  async function call(
+    method: string,
+    path: string,
+    options: CallOptions = {},
+  ): Promise<ApiResponse> {
     const url = new URL(`${base_url}${path}`)
     for (const [name, value] of given({ version, ...options.query })) {
       url.searchParams.set(name, value)
@@ -70,7 +74,7 @@ export function merchant(mesh: Pick<SharedMesh, 'sandbox'>, project: Project = '
     return { status, headers: answered, text, body }
   }
 
-  const status = (paymentId: string): Promise<Answer> =>
+  const status = (paymentId: string): Promise<ApiResponse> =>
     call('GET', '/payments/status', {
       query: { api_key: apiKey, payment_details_id: paymentId },
     })
@@ -80,12 +84,12 @@ export function merchant(mesh: Pick<SharedMesh, 'sandbox'>, project: Project = '
     apiKey,
     call,
     /** Sends a payment request; the transaction request is sent as it is. */
-    request: (transactionRequest: Json, rest: Json = {}): Promise<Answer> =>
+    request: (transactionRequest: Json, rest: Json = {}): Promise<ApiResponse> =>
       call('POST', '/payments/request', {
         body: { api_key: apiKey, transaction_request: transactionRequest, ...rest },
       }),
     status,
-    cancel: (paymentId: string): Promise<Answer> =>
+    cancel: (paymentId: string): Promise<ApiResponse> =>
       call('POST', '/payments/cancel', {
         body: { api_key: apiKey, payment_details_id: paymentId },
       }),
@@ -96,7 +100,7 @@ export function merchant(mesh: Pick<SharedMesh, 'sandbox'>, project: Project = '
       return createdOf(answer)
     },
     /** The state of a payment once it is the wanted one. */
-    stateIs: (paymentId: string, state: string, withinMs?: number): Promise<Answer> =>
+    stateIs: (paymentId: string, state: string, withinMs?: number): Promise<ApiResponse> =>
       eventually(
         () => status(paymentId),
         (answer) => expect(detailsOf(answer)['status'], answer.text).toBe(state),
@@ -108,20 +112,20 @@ export function merchant(mesh: Pick<SharedMesh, 'sandbox'>, project: Project = '
 export type Merchant = ReturnType<typeof merchant>
 
 /** What a merchant learns from an accepted payment request. */
-export type Created = { answer: Answer; id: string; urls: string[] }
+export type Created = { answer: ApiResponse; id: string; urls: string[] }
 
 /** Reads an accepted payment request. */
-export function createdOf(answer: Answer): Created {
+export function createdOf(answer: ApiResponse): Created {
   const { id, payers } = detailsOf(answer) as { id: string; payers: { url: string }[] }
   return { answer, id, urls: payers.map(({ url }) => url) }
 }
 
-export function detailsOf({ body }: Answer): Json {
+export function detailsOf({ body }: ApiResponse): Json {
   return (body['payment_details'] ?? {}) as Json
 }
 
 /** The payers' states as GET status returns them, in order. */
-export function payerStatesOf({ body }: Answer): unknown[] {
+export function payerStatesOf({ body }: ApiResponse): unknown[] {
   return (body['payers'] as Json[]).map((payer) => payer['status'])
 }
 

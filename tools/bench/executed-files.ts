@@ -14,18 +14,18 @@ const counted = 5
 const restMs = 300
 
 type Coverage = { url: string; functions: { ranges: { count: number }[] }[] }
-type Answer = { id: number; result: { result?: Coverage[] } }
+type InspectorReply = { id: number; result: { result?: Coverage[] } }
 
 /** Sends commands to the inspector of a process. */
 async function inspector(
   port: number,
-): Promise<(method: string, params?: object) => Promise<Answer>> {
+): Promise<(method: string, params?: object) => Promise<InspectorReply>> {
   const response = await fetch(`http://127.0.0.1:${port}/json/list`)
   const [page] = (await response.json()) as { webSocketDebuggerUrl: string }[]
   const socket = new WebSocket(page?.webSocketDebuggerUrl ?? '')
-  const pending = new Map<number, (answer: Answer) => void>()
+  const pending = new Map<number, (answer: InspectorReply) => void>()
   socket.addEventListener('message', ({ data }) => {
-    const answer = JSON.parse(String(data)) as Answer
+    const answer = JSON.parse(String(data)) as InspectorReply
     pending.get(answer.id)?.(answer)
   })
   await new Promise((resolve) => socket.addEventListener('open', resolve, { once: true }))
@@ -38,7 +38,7 @@ async function inspector(
 }
 
 /** Files of ours that ran since the last call, by their path in the tree. */
-function filesOf({ result: { result = [] } }: Answer): Set<string> {
+function filesOf({ result: { result = [] } }: InspectorReply): Set<string> {
   const ran = result.filter(({ functions }) => functions.some((one) => one.ranges[0]?.count))
   const paths = ran.map(({ url }) => path.relative(root, url.replace('file://', '')))
   return new Set(paths.filter((file) => file.endsWith('.ts')))

@@ -1,5 +1,5 @@
 // Checks of bill payments: outcomes by customer reference, idempotency, the catalogue, receipts.
-import type { Answer, Json } from '../../clients/cli/api/api-call.ts'
+import type { ApiResponse, Json } from '../../clients/cli/api/api-call.ts'
 import { eventually } from '../../clients/cli/api/eventually.ts'
 import { bill, unique } from '../../clients/cli/api/order.ts'
 import {
@@ -24,7 +24,7 @@ const water = {
 }
 
 /** Nothing of the provider is in an answer. */
-function demandPublic({ body }: Answer): void {
+function demandPublic({ body }: ApiResponse): void {
   const inner = Object.keys(body).filter((name) => /provider|token|_ip$|encrypted/i.test(name))
   demand(inner.length === 0, `the answer has ${inner.join(', ')}`)
 }

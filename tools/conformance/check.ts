@@ -1,6 +1,6 @@
 // The type of a check of the contract, and its assertions.
 import { randomUUID } from 'node:crypto'
-import type { Answer, Json } from '../../clients/cli/api/api-call.ts'
+import type { ApiResponse, Json } from '../../clients/cli/api/api-call.ts'
 import type { Client } from '../../clients/cli/api/client.ts'
 import type { Receiver, ReceiverKind } from '../../clients/cli/api/receiver.ts'
 import type { ProjectName, Target } from '../../clients/cli/api/target.ts'
@@ -65,7 +65,7 @@ export function demandShape(value: unknown, shape: Shape, what = ''): void {
 }
 
 /** Fails unless the answer has this status, in HTTP and in its envelope, and this body. */
-export function demandAnswer(answer: Answer, status: number, shape: Shape = {}): void {
+export function demandAnswer(answer: ApiResponse, status: number, shape: Shape = {}): void {
   const { errorCode = '', message = '' } = answer.body
   demand(
     answer.status === status,
@@ -80,7 +80,7 @@ export function demandAnswer(answer: Answer, status: number, shape: Shape = {}):
 
 /** The same where the body has nothing beside `status`, `code`, `message` and these fields. */
 export function demandExactly(
-  answer: Answer,
+  answer: ApiResponse,
   status: number,
   { message = aText, ...more }: Json,
 ): void {
@@ -104,7 +104,7 @@ export const invalidField = (names: string): Refusal => ({
 })
 
 /** The error envelope of the routes of payments, accounts and institutions. */
-export function demandRefused(answer: Answer, refusal: Refusal, more: Json = {}): void {
+export function demandRefused(answer: ApiResponse, refusal: Refusal, more: Json = {}): void {
   const { status, errorCode, names = '', missing } = refusal
   demandAnswer(answer, status, {
     message: names === '' ? aText : holding(names),
@@ -121,7 +121,7 @@ export function demandRefused(answer: Answer, refusal: Refusal, more: Json = {})
 
 /** An error of /quote: three fields, and `missing` where a GET lacks parameters. */
 export function demandPlainlyRefused(
-  answer: Answer,
+  answer: ApiResponse,
   status: number,
   names: string,
   more: Json = {},
@@ -131,7 +131,7 @@ export function demandPlainlyRefused(
 
 /** An error of a bill payment's route: no request id and no address in it. `field` stands where one is wrong. */
 export function demandBillRefused(
-  answer: Answer,
+  answer: ApiResponse,
   status: number,
   errorCode: string,
   more: Json = {},

@@ -1,5 +1,5 @@
 // Checks of refusals before a route: unknown paths, methods, bodies, sizes; and of the order of the refusals.
-import type { Answer } from '../../clients/cli/api/api-call.ts'
+import type { ApiResponse } from '../../clients/cli/api/api-call.ts'
 import {
   type Check,
   type CheckContext,
@@ -20,7 +20,7 @@ function post(
   { shop }: CheckContext,
   body: string,
   headers: Record<string, string> = {},
-): Promise<Answer> {
+): Promise<ApiResponse> {
   return shop.send('POST', '/payments/request', { body, headers })
 }
 

@@ -1,5 +1,5 @@
 // Checks of the five common headers, the keys and the request id, by reads that change nothing.
-import type { Answer } from '../../clients/cli/api/api-call.ts'
+import type { ApiResponse } from '../../clients/cli/api/api-call.ts'
 import {
   type Check,
   type CheckContext,
@@ -17,7 +17,7 @@ const check = groupOf('headers')
 function read(
   { shop }: CheckContext,
   headers: Record<string, string | undefined> = {},
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const query = { api_key: 'x'.repeat(32), payment_details_id: 'unknown' }
   return shop.send('GET', '/payments/status', { query, headers })
 }

@@ -1,5 +1,5 @@
 // Checks that every route of the contract makes: its version, its missing parameters, its key, its methods.
-import type { Answer, Json } from '../../clients/cli/api/api-call.ts'
+import type { ApiResponse, Json } from '../../clients/cli/api/api-call.ts'
 import { unique } from '../../clients/cli/api/order.ts'
 import {
   type Check,
@@ -62,7 +62,7 @@ function send(
   { shop }: CheckContext,
   { method, path }: Row,
   more: { version?: string | undefined; headers?: Record<string, string> } = {},
-): Promise<Answer> {
+): Promise<ApiResponse> {
   return shop.send(method, path, {
     ...('version' in more && { query: { version: more.version } }),
     headers: {
@@ -77,7 +77,7 @@ function send(
 /** The error of the route's own envelope. */
 function demandRefusedBy(
   { method, path }: Row,
-  answer: Answer,
+  answer: ApiResponse,
   refusal: { status: number; errorCode: string; names: string; missing?: string[] },
 ): void {
   const { status, errorCode, names, missing } = refusal

@@ -1,6 +1,11 @@
 // Runs checks against a deployment, some concurrently, and returns their results.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Answer, caller, type Exchange, WouldMake } from '../../clients/cli/api/api-call.ts'
+import {
+  type ApiResponse,
+  caller,
+  type Exchange,
+  WouldMake,
+} from '../../clients/cli/api/api-call.ts'
 import { clientOf, detailsOf } from '../../clients/cli/api/client.ts'
 import { maskedText } from '../../clients/cli/api/masked.ts'
 import { receiverAt } from '../../clients/cli/api/receiver.ts'
@@ -77,11 +82,11 @@ async function runOne(target: Target, check: Check, options: OneOptions): Promis
   })
   const lacking = needs.find((need) => !has(target, need))
   if (lacking !== undefined) return resultOf('skipped', lackingWords[lacking])
-  let last: Answer | undefined
+  let last: ApiResponse | undefined
   const made = new Set<string>()
   const ended = new AbortController()
   const signal = AbortSignal.any([options.signal, ended.signal])
-  const onAnswered = (exchange: Exchange, answer: Answer) => {
+  const onAnswered = (exchange: Exchange, answer: ApiResponse) => {
     last = answer
     exchanges.push(exchange)
     if (exchange.path === '/payments/request' && answer.status === 200) {
@@ -107,7 +112,7 @@ async function runOne(target: Target, check: Check, options: OneOptions): Promis
 function contextOf(
   target: Target,
   { signal, turn, shared }: OneOptions,
-  onAnswered: (exchange: Exchange, answer: Answer) => void,
+  onAnswered: (exchange: Exchange, answer: ApiResponse) => void,
 ): CheckContext {
   const call = caller(target, { signal, turn, onAnswered })
   return {
@@ -172,6 +177,6 @@ export function isLoopback(url: string): boolean {
   return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname)
 }
 
-function shownAnswer({ status, text }: Answer): string {
+function shownAnswer({ status, text }: ApiResponse): string {
   return `${status} ${maskedText(text).slice(0, maxAnswer)}`
 }

@@ -7,7 +7,7 @@ import type { ProjectName, Target } from './target.ts'
 export type Json = Record<string, unknown>
 
 /** A response. Names of headers are in lower case. */
-export type Answer = {
+export type ApiResponse = {
   status: number
   headers: Record<string, string>
   text: string
@@ -46,7 +46,7 @@ export type Exchange = {
  * for a request that might make something with a production key, with a TimeoutError when no response comes within 40
  * s, with an AbortError when the caller's signal aborts, and with undici's error when the deployment cannot be reached.
  */
-export type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>
+export type Call = (method: string, path: string, options?: CallOptions) => Promise<ApiResponse>
 
 /** How a caller behaves. */
 export type CallerOptions = {
@@ -54,7 +54,7 @@ export type CallerOptions = {
   /** Called before a request is sent. */
   onSent?: (sent: Sent) => void
   /** Called after each response, before 429 is retried. */
-  onAnswered?: (exchange: Exchange, answer: Answer) => void
+  onAnswered?: (exchange: Exchange, answer: ApiResponse) => void
   /** Resolves when the next call may be sent, when calls are paced. */
   turn?: () => Promise<void>
 }
@@ -111,7 +111,7 @@ function draft(target: Target, method: string, path: string, options: CallOption
   }
 }
 
-async function send(sent: Sent, { signal, onAnswered }: CallerOptions): Promise<Answer> {
+async function send(sent: Sent, { signal, onAnswered }: CallerOptions): Promise<ApiResponse> {
   const startedMs = performance.now()
   const deadline = AbortSignal.timeout(timeoutMs)
   const response = await request(sent.url, {

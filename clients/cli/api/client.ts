@@ -1,43 +1,43 @@
 // The routes of the public API as functions, for checks and triggers alike.
 import { randomUUID } from 'node:crypto'
 import { seal } from '#core/identity/seal.ts'
-import type { Answer, Call, CallOptions, Json } from './api-call.ts'
+import type { ApiResponse, Call, CallOptions, Json } from './api-call.ts'
 import { eventually } from './eventually.ts'
 import { person, unique, walletName } from './order.ts'
 import type { ProjectName, Target } from './target.ts'
 
 /** A payment request that was accepted. */
-export type Created = { answer: Answer; id: string; urls: string[] }
+export type Created = { answer: ApiResponse; id: string; urls: string[] }
 
 /** Thrown when a request that should succeed was refused. */
 class NotAccepted extends Error {}
 
 /** Returns the answer if its status is below 300. Throws NotAccepted with its status, code and message otherwise. */
-export function accepted(answer: Answer): Answer {
+export function accepted(answer: ApiResponse): ApiResponse {
   if (answer.status < 300) return answer
   const { message } = answer.body
   throw new NotAccepted(`answered ${answer.status} ${errorCodeOf(answer)}: ${String(message)}`)
 }
 
 /** The error code of an answer, which a look-up has inside `data`; empty when there is none. */
-export function errorCodeOf(answer: Answer): string {
+export function errorCodeOf(answer: ApiResponse): string {
   const code = answer.body['errorCode'] ?? dataOf(answer)['errorCode']
   return typeof code === 'string' ? code : ''
 }
 
 /** `payment_details` of an answer. */
-export function detailsOf({ body }: Answer): Json {
+export function detailsOf({ body }: ApiResponse): Json {
   return (body['payment_details'] ?? {}) as Json
 }
 
 /** `data` of an answer. */
-export function dataOf({ body }: Answer): Json {
+export function dataOf({ body }: ApiResponse): Json {
   return (body['data'] ?? {}) as Json
 }
 
 /**
  * A client with the credentials of one project. Its methods reject as `Call` does; those that return something other
- * than an Answer also with NotAccepted.
+ * than an ApiResponse also with NotAccepted.
  */
 export function clientOf(target: Target, call: Call, project: ProjectName = 'demo') {
   const apiKey = target.projects[project]?.apiKey ?? ''
@@ -56,16 +56,16 @@ export function clientOf(target: Target, call: Call, project: ProjectName = 'dem
 export type Client = ReturnType<typeof clientOf>
 
 function paymentRoutes(send: Call, apiKey: string) {
-  const request = (transactionRequest: unknown, more: Json = {}): Promise<Answer> =>
+  const request = (transactionRequest: unknown, more: Json = {}): Promise<ApiResponse> =>
     send('POST', '/payments/request', {
       body: { api_key: apiKey, transaction_request: transactionRequest, ...more },
     })
-  const status = (id: string): Promise<Answer> =>
+  const status = (id: string): Promise<ApiResponse> =>
     send('GET', '/payments/status', { query: { api_key: apiKey, payment_details_id: id } })
   return {
     request,
     status,
-    cancel: (id: string): Promise<Answer> =>
+    cancel: (id: string): Promise<ApiResponse> =>
       send('POST', '/payments/cancel', { body: { api_key: apiKey, payment_details_id: id } }),
     /** A payment request that must be accepted. */
     async create(transactionRequest: Json, more: Json = {}): Promise<Created> {
@@ -74,7 +74,7 @@ function paymentRoutes(send: Call, apiKey: string) {
       return { answer, id, urls: payers.map(({ url }) => url ?? '') }
     },
     /** Waits until the request, or its first payer, is in this state. */
-    becomes: (id: string, state: string, withinMs = 30_000): Promise<Answer> =>
+    becomes: (id: string, state: string, withinMs = 30_000): Promise<ApiResponse> =>
       eventually(
         `payment ${state}`,
         async () => {
@@ -89,7 +89,7 @@ function paymentRoutes(send: Call, apiKey: string) {
 }
 
 function accountRoutes(send: Call) {
-  const lookUp = (body: Json, requestId: string = randomUUID()): Promise<Answer> =>
+  const lookUp = (body: Json, requestId: string = randomUUID()): Promise<ApiResponse> =>
     send('POST', '/account/account_session', { headers: { 'PW-request-id': requestId }, body })
   return {
     lookUp,
@@ -101,14 +101,17 @@ function accountRoutes(send: Call) {
       if (session === null) throw new NotAccepted('the account is unavailable')
       return session.session_token
     },
-    accountStatus: (query: Record<string, string | undefined>): Promise<Answer> =>
+    accountStatus: (query: Record<string, string | undefined>): Promise<ApiResponse> =>
       send('GET', '/account/account', { query: { institution_name: walletName, ...query } }),
-    personal: (body: Json): Promise<Answer> => send('POST', '/account/personal_account', { body }),
-    business: (body: Json): Promise<Answer> => send('POST', '/account/business_account', { body }),
-    register: (body: Json): Promise<Answer> => send('POST', '/account/register_account', { body }),
-    balance: (mobileNumber: string | undefined): Promise<Answer> =>
+    personal: (body: Json): Promise<ApiResponse> =>
+      send('POST', '/account/personal_account', { body }),
+    business: (body: Json): Promise<ApiResponse> =>
+      send('POST', '/account/business_account', { body }),
+    register: (body: Json): Promise<ApiResponse> =>
+      send('POST', '/account/register_account', { body }),
+    balance: (mobileNumber: string | undefined): Promise<ApiResponse> =>
       send('GET', '/account/balance', { query: { mobile_number: mobileNumber } }),
-    history: (body: Json): Promise<Answer> =>
+    history: (body: Json): Promise<ApiResponse> =>
       send('POST', '/account/transaction_history', { body }),
   }
 }
@@ -132,13 +135,13 @@ function moneyRoutes(target: Target, send: Call) {
     readQuote: read('/quote'),
     institutionQuote: quote('/institution/quote'),
     readInstitutionQuote: read('/institution/post'),
-    transfer: (body: unknown): Promise<Answer> =>
+    transfer: (body: unknown): Promise<ApiResponse> =>
       send('POST', '/institution/transaction', { body }),
-    readTransfer: (id: unknown, more: CallOptions['query'] = {}): Promise<Answer> =>
+    readTransfer: (id: unknown, more: CallOptions['query'] = {}): Promise<ApiResponse> =>
       send('GET', '/institution/transaction', {
         query: { transaction_id: String(id), institution_name: walletName, ...more },
       }),
-    transferHistory: (query: Record<string, string | undefined>): Promise<Answer> =>
+    transferHistory: (query: Record<string, string | undefined>): Promise<ApiResponse> =>
       send('GET', '/institution/transaction_history', { query }),
     /** The body of a p2p transaction of 1.00 between two numbers, for a session of the former. */
     transferOrder: (token: string, from: string, to: string, more: Json = {}): Json => ({
@@ -168,7 +171,7 @@ function billRoutes(send: Call) {
   const read = (path: string) => (id: string | undefined) =>
     send('GET', path, { query: { transaction_id: id } })
   return {
-    pay: (body: unknown, key: string | undefined = unique('key')): Promise<Answer> =>
+    pay: (body: unknown, key: string | undefined = unique('key')): Promise<ApiResponse> =>
       send('POST', '/bill_payments/pay', { headers: { 'Idempotency-Key': key }, body }),
     billStatus: read('/bill_payments/status'),
     billReceipt: read('/bill_payments/receipt'),

@@ -1,5 +1,5 @@
 // Triggers of quotes, institution transfers and bills for every outcome.
-import type { Answer, Json } from '../api/api-call.ts'
+import type { ApiResponse, Json } from '../api/api-call.ts'
 import { accepted, sessionOf } from '../api/client.ts'
 import { eventually } from '../api/eventually.ts'
 import { bill, closedBankName, person } from '../api/order.ts'
@@ -46,7 +46,7 @@ const refused = (
     context.shop.transfer(await transferOf(context, nn, 1, more)),
   )
 
-const isOpen = (answer: Answer) => answer.body['normalized_status'] === null
+const isOpen = (answer: ApiResponse) => answer.body['normalized_status'] === null
 
 /** A bill whose outcome comes at once, or by enquiry after 202. */
 const billed = (name: string, summary: string, reference: string, outcome: string): Trigger => ({

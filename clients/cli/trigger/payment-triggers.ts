@@ -1,5 +1,5 @@
 // Triggers of payments for every outcome: payers that the sandbox simulates, and payers whose page we fill in.
-import type { Answer, Json } from '../api/api-call.ts'
+import type { ApiResponse, Json } from '../api/api-call.ts'
 import { accepted, detailsOf } from '../api/client.ts'
 import { eventually } from '../api/eventually.ts'
 import { newNumber, order, payer } from '../api/order.ts'
@@ -7,7 +7,7 @@ import { collectCash, fillIn, open, payByCard } from '../api/page.ts'
 import { OtherOutcome, shown, type Trigger, type TriggerContext } from './trigger.ts'
 
 /** The facts to show of a payment. */
-function outcomeOf(answer: Answer): Json {
+function outcomeOf(answer: ApiResponse): Json {
   const { id, status, payments_status } = detailsOf(answer)
   return { payment_details_id: id, status, payments_status, payers: answer.body['payers'] }
 }

@@ -1,5 +1,5 @@
 // The type of a trigger: a scenario of the sandbox that causes one outcome.
-import type { Answer, Json } from '../api/api-call.ts'
+import type { ApiResponse, Json } from '../api/api-call.ts'
 import { type Client, errorCodeOf } from '../api/client.ts'
 import type { Receiver, ReceiverKind } from '../api/receiver.ts'
 import type { ProjectName, Target } from '../api/target.ts'
@@ -31,7 +31,7 @@ export type Trigger = {
 export class OtherOutcome extends Error {}
 
 /** The facts to show of an answer. */
-export function shown({ status, body }: Answer): Json {
+export function shown({ status, body }: ApiResponse): Json {
   return { http_status: status, ...body }
 }
 
@@ -44,7 +44,7 @@ export function answered(
   summary: string,
   status: number,
   errorCode: string,
-  send: (context: TriggerContext) => Promise<Answer>,
+  send: (context: TriggerContext) => Promise<ApiResponse>,
 ): Trigger {
   return {
     name,

@@ -47,7 +47,7 @@ const paths = {
   disbursement: '/disbursement/v1_0/transfer',
 } as const satisfies Record<Product, string>
 
-type Answer = { status: number; body: Readonly<Record<string, unknown>> }
+type MomoResponse = { status: number; body: Readonly<Record<string, unknown>> }
 
 /** The client of one account. Keys and tokens stand in headers only, and in no error. */
 export function momoAt(options: MomoOptions): Momo {
@@ -61,7 +61,7 @@ export function momoAt(options: MomoOptions): Momo {
     method: 'GET' | 'POST',
     path: string,
     own: { headers?: Record<string, string>; body?: object } = {},
-  ): Promise<Answer> {
+  ): Promise<MomoResponse> {
     const token = await tokens[product].current()
     const answer = await callMomo(options, method, path, {
       headers: {
@@ -115,7 +115,7 @@ async function callMomo(
   method: 'GET' | 'POST',
   path: string,
   { headers, body }: { headers: Record<string, string>; body?: object | undefined },
-): Promise<Answer> {
+): Promise<MomoResponse> {
   const response = await fetch(`${baseUrl}${path}`, {
     method,
     headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
@@ -128,10 +128,10 @@ async function callMomo(
   return { status: response.status, body: readObject(text) }
 }
 
-function readObject(text: string): Answer['body'] {
+function readObject(text: string): MomoResponse['body'] {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Answer['body']) : {}
+    return typeof value === 'object' && value !== null ? (value as MomoResponse['body']) : {}
   } catch {
     // 202 has no body; a proxy may answer with HTML.
     return {}
@@ -159,14 +159,14 @@ function codeOf(value: unknown): string | undefined {
   return typeof value === 'string' && codePattern.test(value) ? value : undefined
 }
 
-function unexpected({ status, body }: Answer): Error {
+function unexpected({ status, body }: MomoResponse): Error {
   return new Error(`MTN answered ${status} ${codeOf(body['code']) ?? 'without a code'}`)
 }
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
 /** MTN's description has the reason as an object with a code; its wallets also send the code alone. */
-function statusOf({ status, reason, ...answer }: Answer['body']): RequestStatus {
+function statusOf({ status, reason, ...answer }: MomoResponse['body']): RequestStatus {
   if (status === 'SUCCESSFUL') {
     const { amount, currency, externalId } = answer
     const moved = {

@@ -37,10 +37,12 @@ export type ReceiversContext = {
 }
 
 type Arrival = ReceiversContext & { request: FastifyRequest; tag: string; body: Buffer }
-type Answer = { status: number; location?: string }
+type ReceiverResponse = { status: number; location?: string }
 
 /** How each receiver answers, after the request was stored. */
-const receivers: Readonly<Record<string, (arrival: Arrival) => Answer | Promise<Answer>>> = {
+const receivers: Readonly<
+  Record<string, (arrival: Arrival) => ReceiverResponse | Promise<ReceiverResponse>>
+> = {
   ok: () => ({ status: 200 }),
   fail: () => ({ status: 500 }),
   flaky: async ({ db, tag, body }) => {

@@ -10,7 +10,7 @@ import {
 } from '#gen/payweave/billing/v1/billing_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { knownFields } from '../../http/body/schema-fields.ts'
-import { type Answer, refusal, toPublicError } from '../../http/envelope.ts'
+import { refusal, type SuccessResponse, toPublicError } from '../../http/envelope.ts'
 import { type Call, type Input, route } from '../../http/route.ts'
 import {
   compileCheck,
@@ -174,7 +174,7 @@ function outcomeOf(bill: BillPayment) {
   }
 }
 
-function paid(bill: BillPayment): Answer {
+function paid(bill: BillPayment): SuccessResponse {
   const fields = outcomeOf(bill)
   if (bill.state === BillPaymentState.SUCCESS) {
     return { code: 201, message: 'Bill payment completed successfully.', fields }

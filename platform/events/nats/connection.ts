@@ -204,7 +204,7 @@ function plainSubscription(
   }
 }
 
-type Answer = { subject: string; data: Uint8Array; headers?: { code: number } | undefined }
+type ReplyMessage = { subject: string; data: Uint8Array; headers?: { code: number } | undefined }
 
 /** The library's connection, as far as this file needs it. */
 export interface PublishingLink<H> {
@@ -213,7 +213,7 @@ export interface PublishingLink<H> {
   /** Calls back for each message of a subject while connected. */
   subscribe(
     subject: string,
-    options: { callback(error: Error | null, message: Answer): void },
+    options: { callback(error: Error | null, message: ReplyMessage): void },
   ): unknown
   /** Resolves when the connection is lost, or was closed. */
   closed(): Promise<unknown>
@@ -285,7 +285,7 @@ export function acknowledgedBy<H>(
     })
 }
 
-function failureOf({ data, headers }: Answer): Unacknowledged | undefined {
+function failureOf({ data, headers }: ReplyMessage): Unacknowledged | undefined {
   // A status without a body means "no responders": no stream has the subject, or none just now.
   if (headers !== undefined && headers.code >= 400) return new Unacknowledged(String(headers.code))
   const { stream, error } = parsed(data)

@@ -2,11 +2,11 @@
 import { expect, it } from 'vitest'
 import { acknowledgedBy, type PublishingLink } from './connection.ts'
 
-type Answer = { data: Uint8Array; headers?: { code: number } }
+type ReplyMessage = { data: Uint8Array; headers?: { code: number } }
 type Callback = Parameters<PublishingLink<null>['subscribe']>[1]['callback']
 
 /** A connection whose broker gives these answers, one to each publication; `undefined` is silence. */
-function linkOf(answers: (Answer | undefined)[]) {
+function linkOf(answers: (ReplyMessage | undefined)[]) {
   const lost = Promise.withResolvers<void>()
   let respond: Callback = () => undefined
   const link: PublishingLink<null> = {
@@ -22,10 +22,10 @@ function linkOf(answers: (Answer | undefined)[]) {
   return { link, lose: () => lost.resolve() }
 }
 
-const json = (value: unknown): Answer => ({ data: Buffer.from(JSON.stringify(value)) })
+const json = (value: unknown): ReplyMessage => ({ data: Buffer.from(JSON.stringify(value)) })
 const nothing = Buffer.alloc(0)
 
-function publishing(answers: (Answer | undefined)[], timeoutMs = 1_000) {
+function publishing(answers: (ReplyMessage | undefined)[], timeoutMs = 1_000) {
   const { link, lose } = linkOf(answers)
   const publish = acknowledgedBy(link, 'inbox', timeoutMs)
   return { lose, publish: () => publish('pw.some.event', nothing, null) }

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Dispatcher } from 'undici'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type Answer, exchange, exchangeReadOnly } from './exchange.ts'
+import { exchange, exchangeReadOnly, type HttpResponse } from './exchange.ts'
 import { type HedgingDispatcher, hedgeCounts } from './hedging.ts'
 
 /** One request as a replica has it. */
@@ -115,7 +115,7 @@ function call(more: { timeoutMs?: number; signal?: AbortSignal } = {}) {
   return answered
 }
 
-const textOf = ({ body }: Answer) => Buffer.from(body).toString()
+const textOf = ({ body }: HttpResponse) => Buffer.from(body).toString()
 const timeoutOf = ({ options }: Sent) =>
   (options.headers as Record<string, string>)['connect-timeout-ms']
 

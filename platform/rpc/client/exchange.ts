@@ -34,7 +34,7 @@ import { NotSent } from './not-sent.ts'
 /** Headers of an answer, as undici gives them. */
 export type AnswerHeaders = Record<string, string | string[] | undefined>
 /** A complete response. */
-export type Answer = { status: number; headers: AnswerHeaders; body: Uint8Array }
+export type HttpResponse = { status: number; headers: AnswerHeaders; body: Uint8Array }
 
 /** A request with its headers as an object. */
 export interface ExchangeRequest extends Dispatcher.DispatchOptions {
@@ -58,7 +58,7 @@ export function exchange(
   dispatcher: Dispatcher,
   request: ExchangeRequest,
   limits: ExchangeLimits,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const one = new Exchange(request, limits, limits.timeoutMs)
   if (!one.isOver) dispatcher.dispatch(request, one.first)
   return one.answered
@@ -72,7 +72,7 @@ export function exchangeReadOnly(
   dispatcher: HedgingDispatcher,
   request: ExchangeRequest,
   limits: ExchangeLimits,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const one = new Exchange(request, limits, Math.min(limits.timeoutMs, hedgeAfterMs))
   if (!one.isOver) one.sent = dispatcher.dispatchReadOnly(request, one.first)
   return one.answered
@@ -80,14 +80,14 @@ export function exchangeReadOnly(
 
 /** One request with its time-out, and with a second copy of it if it was hedged. A class, because each call makes one. */
 class Exchange {
-  readonly answered: Promise<Answer>
+  readonly answered: Promise<HttpResponse>
   readonly first: Reply
   isOver = false
   /** Set for one that may be hedged. */
   sent: SentCall | undefined
   readonly limits: ExchangeLimits
   readonly #request: ExchangeRequest
-  readonly #settle: PromiseWithResolvers<Answer>
+  readonly #settle: PromiseWithResolvers<HttpResponse>
   #second: Reply | undefined
   #timer: NodeJS.Timeout | undefined
   readonly #onAbort = () => this.giveUp(this.limits.signal?.reason, Code.Canceled)
@@ -132,7 +132,7 @@ class Exchange {
   /**
    * Called when a response is complete. A response of `inconclusive` does not count while the other replica may still respond.
    */
-  replied(reply: Reply, answer: Answer): void {
+  replied(reply: Reply, answer: HttpResponse): void {
     if (inconclusive.has(answer.status) && this.#waitsForOther(reply)) return
     this.#end(reply === this.#second ? 'won' : 'lost')
     this.#settle.resolve(answer)
@@ -349,7 +349,7 @@ function serialized<D extends DescMessage>(type: D, message: MessageInitShape<D>
 
 function read<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
-  { status, headers, body }: Answer,
+  { status, headers, body }: HttpResponse,
 ): MessageShape<O> {
   const isPlain =
     headers['content-type'] === contentTypeUnaryProto && headers['content-encoding'] === undefined

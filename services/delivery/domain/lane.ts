@@ -5,7 +5,7 @@ import type { AttemptOutcome } from './delivery.ts'
 export type Breaker = 'closed' | 'open' | 'half_open'
 
 /** An answer of a URL, by the clock of the process. */
-interface Answer {
+interface ResponseTime {
   url: string
   atMs: number
 }
@@ -26,8 +26,8 @@ export interface Lane {
   /** Attempts of the past minute at most, and the failures among them. */
   window: { startedMs: number; attempts: number; failures: number }
   /** The latest answer, and the latest one of any other URL. */
-  latest: Answer | undefined
-  latestOther: Answer | undefined
+  latest: ResponseTime | undefined
+  latestOther: ResponseTime | undefined
   /** When the limit was last halved: attempts that began before say nothing about the new limit. */
   halvedMs: number
 }

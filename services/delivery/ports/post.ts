@@ -124,7 +124,7 @@ function onAbort(signal: AbortSignal, work: () => void): { forget(): void } {
 type Exchanged = { result: Omit<PostEnd, 'totalMs'>; reusable: boolean }
 
 /** What came of an answer so far. */
-type Answer = {
+type ReceivedResponse = {
   status: number
   retryAfter: string | string[] | undefined
   firstByteMs: number
@@ -142,7 +142,7 @@ function exchange(
   const startedAt = performance.now()
   const { promise, resolve } = Promise.withResolvers<Exchanged>()
   let sending: Dispatcher.DispatchController | undefined
-  let answer: Answer | undefined
+  let answer: ReceivedResponse | undefined
   const fail = (error: Error): void =>
     resolve({ result: answer ? resultOf(answer) : failureOf(error, timer), reusable: false })
   timer.onFired(() => (sending === undefined ? fail(cut) : sending.abort(cut)))
@@ -175,7 +175,12 @@ function exchange(
 const cut = new Error('cut off')
 
 /** The status alone decides, even when the rest of the answer never comes. */
-function resultOf({ status, retryAfter, firstByteMs, kept }: Answer): Exchanged['result'] {
+function resultOf({
+  status,
+  retryAfter,
+  firstByteMs,
+  kept,
+}: ReceivedResponse): Exchanged['result'] {
   const isAccepted = status >= 200 && status < 300
   return {
     outcome: isAccepted ? 'delivered' : 'refused',

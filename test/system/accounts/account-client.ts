@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import type { SharedMesh } from '../../support/mesh.ts'
 import { expectDocumentedPush } from '../../support/openapi.ts'
-import { type Answer, type Json, merchant, type Push, receivedBy, unique } from '../harness.ts'
+import { type ApiResponse, type Json, merchant, type Push, receivedBy, unique } from '../harness.ts'
 
 type Sandbox = Pick<SharedMesh, 'sandbox'>
 
@@ -17,22 +17,22 @@ export function accountClient(mesh: Sandbox, project: Parameters<typeof merchant
     call('POST', `/account/${route}`, { body, headers })
   return {
     call,
-    session: (body: Json, requestId: string = randomUUID()): Promise<Answer> =>
+    session: (body: Json, requestId: string = randomUUID()): Promise<ApiResponse> =>
       post('account_session', body, { 'PW-request-id': requestId }),
-    status: (query: Record<string, string>): Promise<Answer> =>
+    status: (query: Record<string, string>): Promise<ApiResponse> =>
       call('GET', '/account/account', { query: { institution_name, ...query } }),
-    personal: (body: Json): Promise<Answer> => post('personal_account', body),
+    personal: (body: Json): Promise<ApiResponse> => post('personal_account', body),
     /** The profile as a form; a value that starts like a file is sent as one. */
     personalForm: (fields: Record<string, string>, files: Record<string, string> = {}) =>
       post('personal_account', formOf(fields, files), formType),
     /** Any bytes as a form with the boundary `b`. */
     personalBytes: (body: string, type: Record<string, string> = formType) =>
       post('personal_account', body, type),
-    business: (body: Json): Promise<Answer> => post('business_account', body),
-    register: (body: Json): Promise<Answer> => post('register_account', body),
-    balance: (mobile_number: string): Promise<Answer> =>
+    business: (body: Json): Promise<ApiResponse> => post('business_account', body),
+    register: (body: Json): Promise<ApiResponse> => post('register_account', body),
+    balance: (mobile_number: string): Promise<ApiResponse> =>
       call('GET', '/account/balance', { query: { mobile_number } }),
-    history: (body: Json): Promise<Answer> => post('transaction_history', body),
+    history: (body: Json): Promise<ApiResponse> => post('transaction_history', body),
   }
 }
 
@@ -69,12 +69,12 @@ export function newProfile(more: Record<string, string> = {}) {
   }
 }
 
-export function dataOf({ body }: Answer): Json {
+export function dataOf({ body }: ApiResponse): Json {
   return (body['data'] ?? {}) as Json
 }
 
 /** The token of an accepted look-up. */
-export function tokenOf(answer: Answer): string {
+export function tokenOf(answer: ApiResponse): string {
   expect(answer.status, answer.text).toBe(200)
   return String((dataOf(answer)['session'] as Json)['session_token'])
 }

@@ -1,7 +1,7 @@
 // What system tests do as a client with customers at an institution: sessions and quotes, by HTTP alone.
 import { expect } from 'vitest'
 import type { SharedMesh } from '../../support/mesh.ts'
-import { type Answer, type Json, merchant, person } from '../harness.ts'
+import { type ApiResponse, type Json, merchant, person } from '../harness.ts'
 
 export const institution_name = 'Demo Wallet'
 
@@ -32,7 +32,7 @@ export function client(
       return session.session_token
     },
     /** POST /quote or /institution/quote for 10.00 USD, if nothing else is said. */
-    quote: (session_token: string, more: Json = {}, path = '/quote'): Promise<Answer> =>
+    quote: (session_token: string, more: Json = {}, path = '/quote'): Promise<ApiResponse> =>
       call('POST', path, {
         body: {
           session_token,

@@ -7,7 +7,7 @@ import { runHere } from '../../support/command-line.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import {
-  type Answer,
+  type ApiResponse,
   createdOf,
   detailsOf,
   type Json,
@@ -53,7 +53,7 @@ function idsOf(rows: Record<string, unknown>[], file: string): string[] {
   return (row?.keys ?? []).map(({ key_id }) => key_id)
 }
 
-function succeeded(answer: Answer, status = 200): Answer {
+function succeeded(answer: ApiResponse, status = 200): ApiResponse {
   expect(answer.status, answer.text).toBe(status)
   return answer
 }

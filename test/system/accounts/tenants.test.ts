@@ -3,7 +3,15 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import { eventually } from '../../support/eventually.ts'
 import { startStopwatch } from '../../support/stopwatch.ts'
-import { type Answer, detailsOf, merchant, order, payer, sharedMesh, unique } from '../harness.ts'
+import {
+  type ApiResponse,
+  detailsOf,
+  merchant,
+  order,
+  payer,
+  sharedMesh,
+  unique,
+} from '../harness.ts'
 import { expectRefused } from '../refusals/refusal.ts'
 import { internalTeam } from '../tools/grpc.ts'
 
@@ -16,7 +24,7 @@ afterAll(() => team.close())
 const notFound = { status: 404, errorCode: 'PAYMENT_NOT_FOUND' }
 
 /** An answer without what is new in every answer and without the id that was asked for. */
-function comparable({ status, body }: Answer, id: string): unknown {
+function comparable({ status, body }: ApiResponse, id: string): unknown {
   const { request_id: _id, timestamp: _time, ...rest } = body
   return JSON.parse(JSON.stringify({ status, rest }).replaceAll(id, 'ID'))
 }

@@ -2,7 +2,7 @@
 // is not read: `rpc-input` shows that refused calls change nothing.
 import { randomInt } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, merchant, sharedMesh } from '../harness.ts'
+import { type ApiResponse, merchant, sharedMesh } from '../harness.ts'
 import { documentedFields } from './documented.ts'
 import { type Field, fieldsOf } from './fields.ts'
 import { goodRoutes, type Route } from './requests.ts'
@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 
 /** What is wrong with an answer to a hostile request; nothing, when it is as it should be. */
-function complaintAbout({ status, body, headers, text }: Answer): string | undefined {
+function complaintAbout({ status, body, headers, text }: ApiResponse): string | undefined {
   const isJson = headers.get('content-type')?.startsWith('application/json')
   if (status >= 500 || !isJson || body['code'] !== status) return `${status} ${text.slice(0, 300)}`
   return undefined

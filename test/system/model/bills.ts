@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import type { SharedMesh } from '../../support/mesh.ts'
-import { type Answer, type Json, type Merchant, unique } from '../harness.ts'
+import { type ApiResponse, type Json, type Merchant, unique } from '../harness.ts'
 
 type BillModel = { key: string; body: Json; answer: Json; amountMinor: number }
 
@@ -22,17 +22,17 @@ const refusals = {
   '0409': 'BILL_ALREADY_PAID',
 } as const
 
-function pay({ call }: Merchant, key: string, body: Json): Promise<Answer> {
+function pay({ call }: Merchant, key: string, body: Json): Promise<ApiResponse> {
   const headers = { 'Idempotency-Key': key }
   return call('POST', '/bill_payments/pay', { query: { version }, headers, body })
 }
 
-function read({ call }: Merchant, what: 'status' | 'receipt', id: unknown): Promise<Answer> {
+function read({ call }: Merchant, what: 'status' | 'receipt', id: unknown): Promise<ApiResponse> {
   const query = { version, transaction_id: String(id) }
   return call('GET', `/bill_payments/${what}`, { query })
 }
 
-function expectRefusal({ status, body }: Answer, wanted: readonly [number, string]): void {
+function expectRefusal({ status, body }: ApiResponse, wanted: readonly [number, string]): void {
   expect([status, body['errorCode']]).toEqual(wanted)
 }
 

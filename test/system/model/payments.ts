@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import {
-  type Answer,
+  type ApiResponse,
   detailsOf,
   type Json,
   type Merchant,
@@ -90,7 +90,7 @@ async function expectAsModelled(real: Real, payment: PaymentModel): Promise<void
   })
 }
 
-function expectRefusal({ status, body }: Answer, wanted: readonly [number, string]): void {
+function expectRefusal({ status, body }: ApiResponse, wanted: readonly [number, string]): void {
   expect([status, body['errorCode']]).toEqual(wanted)
 }
 
@@ -178,7 +178,7 @@ async function cancel(payment: PaymentModel, { shop }: Real): Promise<void> {
   else expectRefusal(answer, [409, 'PAYMENT_NOT_CANCELLABLE'])
 }
 
-function refundOf({ call, apiKey }: Merchant, payment_details_id: string): Promise<Answer> {
+function refundOf({ call, apiKey }: Merchant, payment_details_id: string): Promise<ApiResponse> {
   const body = { api_key: apiKey, payment_details_id }
   return call('POST', '/payments/refund', { query: { version: merchantVersion }, body })
 }
@@ -190,7 +190,7 @@ async function refund(payment: PaymentModel, { shop }: Real): Promise<void> {
   else expectRefusal(answer, [409, 'PAYMENT_NOT_REFUNDABLE'])
 }
 
-function expectState(answer: Answer, state: string): void {
+function expectState(answer: ApiResponse, state: string): void {
   expect([answer.status, detailsOf(answer)['status']], answer.text).toEqual([200, state])
 }
 

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import type { SharedMesh } from '../../support/mesh.ts'
-import { type Answer, type Json, person, unique } from '../harness.ts'
+import { type ApiResponse, type Json, person, unique } from '../harness.ts'
 import { cents, type transferClient } from '../money/transfer-client.ts'
 
 type Client = ReturnType<typeof transferClient>
@@ -39,7 +39,7 @@ const rates: Record<string, readonly [string, number]> = {
 
 const amountText = (minor: number): string => (minor / 100).toFixed(2)
 
-function expectRefusal({ status, body, text }: Answer, wanted: readonly [number, string]): void {
+function expectRefusal({ status, body, text }: ApiResponse, wanted: readonly [number, string]): void {
   expect([status, body['errorCode']], text).toEqual(wanted)
 }
 

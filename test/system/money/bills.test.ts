@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { eventually } from '../../support/eventually.ts'
 import { readPdf } from '../../support/files/pdf.ts'
-import { type Answer, type Json, merchant, sharedMesh, unique } from '../harness.ts'
+import { type ApiResponse, type Json, merchant, sharedMesh, unique } from '../harness.ts'
 import { grpcClient } from '../tools/grpc.ts'
 
 const mesh = sharedMesh()
@@ -23,7 +23,7 @@ function bill(more: Json = {}): Json {
   }
 }
 
-function pay(body: Json, key = unique('key'), payer = shop): Promise<Answer> {
+function pay(body: Json, key = unique('key'), payer = shop): Promise<ApiResponse> {
   return payer.call('POST', '/bill_payments/pay', {
     query,
     headers: { 'Idempotency-Key': key },
@@ -31,7 +31,11 @@ function pay(body: Json, key = unique('key'), payer = shop): Promise<Answer> {
   })
 }
 
-function read(what: 'status' | 'receipt', transactionId: unknown, reader = shop): Promise<Answer> {
+function read(
+  what: 'status' | 'receipt',
+  transactionId: unknown,
+  reader = shop,
+): Promise<ApiResponse> {
   const asked = { ...query, transaction_id: String(transactionId) }
   return reader.call('GET', `/bill_payments/${what}`, { query: asked })
 }

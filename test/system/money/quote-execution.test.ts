@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import { type Answer, type Json, person, sharedMesh } from '../harness.ts'
+import { type ApiResponse, type Json, person, sharedMesh } from '../harness.ts'
 import { cents, transferClient } from './transfer-client.ts'
 
 const mesh = sharedMesh()
@@ -21,7 +21,7 @@ function linesOf(quoteId: unknown): Promise<Line[]> {
 }
 
 /** Sends it, again while the answer is unclear, as an integrator does: thirty at once are much for a machine that stalls. */
-function clearlyAnswered(body: Json): Promise<Answer> {
+function clearlyAnswered(body: Json): Promise<ApiResponse> {
   return eventually(
     () => demo.post(body),
     ({ status, text }) => expect(status, text).toBeLessThan(500),

@@ -1,7 +1,7 @@
 // Quotes through the whole system: what each route answers, and every refusal that a client can bring about.
 import { describe, expect, it } from 'vitest'
 import { client } from '../accounts/customer.ts'
-import { type Answer, dateTimePattern, type Json, person, sharedMesh } from '../harness.ts'
+import { type ApiResponse, dateTimePattern, type Json, person, sharedMesh } from '../harness.ts'
 import { expectRefused, invalid, missingField } from '../refusals/refusal.ts'
 
 const mesh = sharedMesh()
@@ -9,7 +9,11 @@ const demo = client(mesh)
 const other = client(mesh, 'other')
 
 /** The whole of an answer of /quote that refuses. */
-function expectPlainlyRefused({ status, body, text }: Answer, code: number, names: string): void {
+function expectPlainlyRefused(
+  { status, body, text }: ApiResponse,
+  code: number,
+  names: string,
+): void {
   expect(body, text).toEqual({ status: 'error', code, message: expect.stringContaining(names) })
   expect(status).toBe(code)
 }

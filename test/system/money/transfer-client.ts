@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.ts'
 import type { SharedMesh } from '../../support/mesh.ts'
 import { accountClient, newProfile } from '../accounts/account-client.ts'
 import { client, type Holder, institution_name, numberOf } from '../accounts/customer.ts'
-import { type Answer, type Json, unique } from '../harness.ts'
+import { type ApiResponse, type Json, unique } from '../harness.ts'
 
 /** Seals a session token as a client does, with the institution's shared key. */
 export function seal({ sandbox }: Pick<SharedMesh, 'sandbox'>, token: string): string {
@@ -24,11 +24,11 @@ export function transferClient(
   project: Parameters<typeof client>[1] = 'demo',
 ) {
   const { call, session, quote, readQuote } = client(mesh, project)
-  const get = (transaction_id: unknown, more: Json = {}): Promise<Answer> =>
+  const get = (transaction_id: unknown, more: Json = {}): Promise<ApiResponse> =>
     call('GET', '/institution/transaction', {
       query: { transaction_id: String(transaction_id), institution_name, ...more },
     })
-  const post = (body: unknown): Promise<Answer> =>
+  const post = (body: unknown): Promise<ApiResponse> =>
     call('POST', '/institution/transaction', { body })
   return {
     call,
@@ -58,13 +58,13 @@ export function transferClient(
       return String(answer.body['balance'])
     },
     /** The transaction once it has the status. */
-    becomes: (transaction_id: unknown, status: string, withinMs?: number): Promise<Answer> =>
+    becomes: (transaction_id: unknown, status: string, withinMs?: number): Promise<ApiResponse> =>
       eventually(
         () => get(transaction_id),
         (answer) => expect(answer.body['transaction_status'], answer.text).toBe(status),
         withinMs,
       ),
-    history: (mobile_number: string, more: Record<string, string> = {}): Promise<Answer> =>
+    history: (mobile_number: string, more: Record<string, string> = {}): Promise<ApiResponse> =>
       call('GET', '/institution/transaction_history', { query: { mobile_number, ...more } }),
   }
 }

@@ -1,7 +1,7 @@
 // The way of a payment request from JSON to its delivered callback, field by field.
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
-  type Answer,
+  type ApiResponse,
   type Created,
   createdOf,
   dateTimePattern,
@@ -39,9 +39,9 @@ describe('a payment request whose payer pays', () => {
     ],
     urls: inbox.urls,
   })
-  let answer: Answer
+  let answer: ApiResponse
   let created: Created
-  let paid: Answer
+  let paid: ApiResponse
   let notifies: Push[]
 
   beforeAll(async () => {

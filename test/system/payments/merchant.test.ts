@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import {
-  type Answer,
+  type ApiResponse,
   createdOf,
   isoPattern,
   type Json,
@@ -26,7 +26,7 @@ const get = (path: string, query: Filters = {}, asked = shop, apiKey = asked.api
 const post = (path: string, body: Json, asked = shop, apiKey = asked.apiKey) =>
   asked.call('POST', path, { query: { version }, body: { api_key: apiKey, ...body } })
 
-function rowsOf({ body }: Answer, name: string): Json[] {
+function rowsOf({ body }: ApiResponse, name: string): Json[] {
   return body[name] as Json[]
 }
 

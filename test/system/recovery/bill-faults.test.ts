@@ -8,7 +8,7 @@ import { freeze } from '../../support/freeze.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import { startStopwatch } from '../../support/stopwatch.ts'
 import {
-  type Answer,
+  type ApiResponse,
   type CallOptions,
   type Json,
   type Merchant,
@@ -46,7 +46,7 @@ const body: Json = {
   customer_reference: '12345678',
 }
 
-function pay(key: string, more: CallOptions = {}): Promise<Answer> {
+function pay(key: string, more: CallOptions = {}): Promise<ApiResponse> {
   const query = { version: '2026-07-01' }
   return shop.call('POST', '/bill_payments/pay', {
     query,
@@ -122,7 +122,7 @@ it(
   async () => {
     const keys: string[] = []
     const answers: Array<{ status: number; tookMs: number }> = []
-    const timed = async (call: () => Promise<Answer>) => {
+    const timed = async (call: () => Promise<ApiResponse>) => {
       const watch = startStopwatch()
       const { status } = await call()
       return { status, tookMs: watch.elapsedMs() }

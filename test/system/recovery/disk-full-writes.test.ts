@@ -6,7 +6,7 @@ import { schemaOwners } from '#platform/db/schemas.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import { callbackReceiver, dataOf, newProfile } from '../accounts/account-client.ts'
 import { institution_name } from '../accounts/customer.ts'
-import { type Answer, type Json, merchant, order, person, unique } from '../harness.ts'
+import { type ApiResponse, type Json, merchant, order, person, unique } from '../harness.ts'
 import { transferClient } from '../money/transfer-client.ts'
 
 let mesh: Mesh
@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 
 /** Makes what a request needs, and answers what sends it; each sending is the same request. */
-type Prepare = () => Promise<() => Promise<Answer>>
+type Prepare = () => Promise<() => Promise<ApiResponse>>
 
 function writingRoutes(): Record<string, Prepare> {
   const shop = merchant(mesh)

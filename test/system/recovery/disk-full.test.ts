@@ -7,7 +7,7 @@ import { type Mesh, startMesh } from '../../support/mesh.ts'
 import { temporaryFolder } from '../../support/servers.ts'
 import { mountSmallDisk, type SmallDisk } from '../../support/small-disk.ts'
 import {
-  type Answer,
+  type ApiResponse,
   createdOf,
   detailsOf,
   type Merchant,
@@ -55,7 +55,7 @@ describe.skipIf(hindrance !== '')(`while a disk is full${hindrance}`, () => {
   const known = new Map<string, { id: string; cancelled: boolean }>()
 
   /** Makes a payment and cancels it, and answers how both calls ended. */
-  async function trade(): Promise<Answer[]> {
+  async function trade(): Promise<ApiResponse[]> {
     const transaction = order({ payers: [payer(20)], urls: server.urls })
     const made = await shop.request(transaction)
     if (made.status !== 200) return [made]

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { SharedMesh } from '../../support/mesh.ts'
 import {
-  type Answer,
+  type ApiResponse,
   isoPattern,
   type Json,
   merchant,
@@ -29,7 +29,7 @@ export const invalid = (names: string): Refused => ({
 })
 
 /** Checks a whole error envelope of the payment routes. */
-export function expectRefused(answer: Answer, refused: Refused): void {
+export function expectRefused(answer: ApiResponse, refused: Refused): void {
   const { status, errorCode, names = '', missing } = refused
   const { field, ...body } = answer.body
   if (field !== undefined) expect(answer.body['message']).toContain(field)

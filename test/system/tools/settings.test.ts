@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import { accountClient, callbackReceiver, dataOf, tokenOf } from '../accounts/account-client.ts'
 import {
-  type Answer,
+  type ApiResponse,
   type Created,
   detailsOf,
   eventTypes,
@@ -63,12 +63,12 @@ beforeAll(async () => {
 afterAll(() => mesh.remove())
 
 /** A time of GET status, which has whole seconds. */
-function timeMs(answer: Answer, name: 'created_time' | 'expire_time'): number {
+function timeMs(answer: ApiResponse, name: 'created_time' | 'expire_time'): number {
   const timestamps = detailsOf(answer)['timestamps'] as Record<string, string>
   return Date.parse(`${timestamps[name]?.replace(' ', 'T')}Z`)
 }
 
-function lifeS(answer: Answer): number {
+function lifeS(answer: ApiResponse): number {
   return (timeMs(answer, 'expire_time') - timeMs(answer, 'created_time')) / 1000
 }
 
@@ -162,7 +162,7 @@ describe('the settings of a start', () => {
     expect(passed).toBeGreaterThanOrEqual(2 * requestsPerS)
     expect(passed).toBeLessThanOrEqual(2 * requestsPerS + tookS * requestsPerS)
     expect(limited.length).toBeGreaterThan(0)
-    const [answer] = limited as [Answer]
+    const [answer] = limited as [ApiResponse]
     expectRefused(answer, { status: 429, errorCode: 'RATE_LIMIT_EXCEEDED' })
     expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
     expect((await shop.status('unknown')).status).toBe(404)
@@ -257,8 +257,8 @@ describe('two days later', () => {
     { mobile_number: '+12025550132', amount: '40.00', delay_days: 3 },
   ]
   let asked: Record<keyof typeof unpaid | 'half' | 'paid', Asked>
-  let registering: () => Promise<Answer>
-  let before: { link: Answer; agent: Answer; session: Json; registered: Answer }
+  let registering: () => Promise<ApiResponse>
+  let before: { link: ApiResponse; agent: ApiResponse; session: Json; registered: ApiResponse }
 
   // Every life is longer than anything that is done before the two days pass.
   beforeAll(async () => {

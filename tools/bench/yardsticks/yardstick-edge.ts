@@ -12,10 +12,10 @@ import { childTraceparent } from '#platform/telemetry/spans.ts'
 import { rateLimit } from '../../../gateway/access/rate-limit.ts'
 import { readJson } from '../../../gateway/http/body/body-parsers.ts'
 import {
-  type Answer,
   errorBody,
   publicFailure,
   refusal,
+  type SuccessResponse,
   successBody,
 } from '../../../gateway/http/envelope.ts'
 import {
@@ -37,7 +37,7 @@ import {
 /** The caller; the merchant is empty on routes without an api_key, the idempotency key on those without one. */
 export type Asker = { projectId: string; merchantId: string; idempotencyKey: string }
 /** Does what a route does with what was asked. */
-export type Operation = (asked: unknown, asker: Asker) => Promise<Answer>
+export type Operation = (asked: unknown, asker: Asker) => Promise<SuccessResponse>
 type Project = { projectId: string; keyId: string; allowsAddress: AddressMatch | undefined }
 
 /** Settings of the gateway, with which the yardsticks answer. */
@@ -115,7 +115,7 @@ const limit = rateLimit(edge.rateLimitRps, edge.gatewayReplicas)
 
 /** Every check of a row, then its operation. */
 function answering(row: RouteRow, operate: Operation, authenticate: Authenticator) {
-  return async (request: FastifyRequest, requestIp: string): Promise<Answer> => {
+  return async (request: FastifyRequest, requestIp: string): Promise<SuccessResponse> => {
     const { headers } = request
     const checked = checkHeaders(headers, row)
     const { subscriptionKey, claimedIp, originCountry, idempotencyKey } = checked

@@ -1,8 +1,8 @@
 // Reads back by the API everything that was answered: a repeat has the same answer, and each state is the promised one.
 import { isDeepStrictEqual } from 'node:util'
 import {
-  type Answer,
   type Api,
+  type ApiResponse,
   type Call,
   GaveUp,
   institutionName,
@@ -134,7 +134,7 @@ async function paymentProblem(api: Api, operation: Operation): Promise<string | 
   return refusalProblem(other, 'DUPLICATE_TRANSACTION_ID')
 }
 
-function refusalProblem({ body, text }: Answer, code: string): string | undefined {
+function refusalProblem({ body, text }: ApiResponse, code: string): string | undefined {
   return body['errorCode'] === code ? undefined : `no ${code}, but ${text.slice(0, 300)}`
 }
 

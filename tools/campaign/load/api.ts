@@ -24,7 +24,7 @@ export type Call = {
 export type Form = { fields: Record<string, string>; files: Record<string, string> }
 
 /** An answer. */
-export type Answer = { status: number; body: Json; text: string }
+export type ApiResponse = { status: number; body: Json; text: string }
 
 /** A client with the credentials of one project. */
 export type Api = {
@@ -35,7 +35,7 @@ export type Api = {
    * Makes a call, again and again with the same ids until its answer is clear: neither lost, nor 5xx, nor the answer to a
    * request that is still running. Throws when the client gives up.
    */
-  clear(operation: Operation, call: Call): Promise<Answer>
+  clear(operation: Operation, call: Call): Promise<ApiResponse>
   /** As `clear`. Throws for every other answer than 2xx. */
   accepted(operation: Operation, call: Call): Promise<Json>
   /** Gives up what is not clear by then; without it a client never does, since faults may follow each other. */
@@ -71,7 +71,7 @@ export function openApi(
   let giveUpMs = Infinity
   const once = (call: Call): Promise<Exchanged> => send(agent, base_url, subscription_key, call)
 
-  async function clear(operation: Operation, call: Call): Promise<Answer> {
+  async function clear(operation: Operation, call: Call): Promise<ApiResponse> {
     for (;;) {
       const { one, answer } = await once(call)
       operation.tries.push(one)
@@ -101,7 +101,7 @@ export function openApi(
   }
 }
 
-type Exchanged = { one: Try; answer: Answer }
+type Exchanged = { one: Try; answer: ApiResponse }
 
 async function send(agent: Agent, baseUrl: string, key: string, call: Call): Promise<Exchanged> {
   const sentMs = Date.now()

@@ -1,6 +1,6 @@
 // Bills, quotes and transactions of the load, with what the client was promised by the answers.
 import { isDeepStrictEqual } from 'node:util'
-import { type Answer, type Api, institutionName, type Json, openSession } from './api.ts'
+import { type Api, type ApiResponse, institutionName, type Json, openSession } from './api.ts'
 import type { Clients } from './payments.ts'
 import type { Kind, Operation, TransferPromise } from './records.ts'
 
@@ -217,7 +217,7 @@ async function expectOneWinner(
   bodies: Json[],
   { loser, changes }: { loser: string; changes: Record<string, number> },
 ): Promise<void> {
-  const answers: Answer[] = await Promise.all(
+  const answers: ApiResponse[] = await Promise.all(
     bodies.map((body) => api.clear(operation, transferCall(body))),
   )
   const isOver = answers.every(({ body }) => body['errorCode'] === 'QUOTE_EXPIRED')

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Random } from '../random.ts'
-import type { Answer, Api, Json } from './api.ts'
+import type { Api, ApiResponse, Json } from './api.ts'
 import { payByCard, payByPin, payInCash, rightPin, wrongPin } from './page.ts'
 import type { Kind, Operation, PaymentOutcome } from './records.ts'
 
@@ -130,7 +130,7 @@ async function reaches(
   }
 }
 
-function cancel(api: Api, operation: Operation, id: string): Promise<Answer> {
+function cancel(api: Api, operation: Operation, id: string): Promise<ApiResponse> {
   const body = { api_key: api.apiKey, payment_details_id: id }
   return api.clear(operation, { method: 'POST', path: '/payments/cancel', body })
 }

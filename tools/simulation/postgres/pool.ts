@@ -5,7 +5,7 @@ import type { Pool } from 'pg'
 import type { SchemaOwner } from '#platform/db/schemas.ts'
 import type { Process, Scheduler } from '../engine/scheduler.ts'
 import type { Network } from '../network.ts'
-import type { Answer, Outcome, Server, ServerSession, Statement } from './server.ts'
+import type { Outcome, Server, ServerSession, Statement, StatementResult } from './server.ts'
 import { nameOf, ownLockMs, takesLock, withoutLimit } from './statement.ts'
 
 /** What a pool needs. */
@@ -25,7 +25,7 @@ const maxConnections = 5
 
 type Item = {
   statement: Statement
-  resolve: (answer: Answer) => void
+  resolve: (answer: StatementResult) => void
   reject: (error: unknown) => void
 }
 
@@ -83,7 +83,7 @@ class SimulatedClient extends EventEmitter {
     }
   }
 
-  query(statement: Statement): Promise<Answer> {
+  query(statement: Statement): Promise<StatementResult> {
     const { scheduler, network, process } = this.#options
     return new Promise((resolve, reject) => {
       if (this.isLost) return reject(new Error('Client has encountered a connection error'))

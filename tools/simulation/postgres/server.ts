@@ -11,8 +11,8 @@ import { listTouchedTables, setClock } from './simulation-store.ts'
 type Corked = { connection: { stream: { cork(): void; uncork(): void } } }
 
 /** What the server answers to a statement. */
-export type Answer = { rows: unknown[]; rowCount: number | null; command: string }
-export type Outcome = { answer: Answer } | { error: unknown }
+export type StatementResult = { rows: unknown[]; rowCount: number | null; command: string }
+export type Outcome = { answer: StatementResult } | { error: unknown }
 
 /** A command of a transaction, or a named statement with its values. */
 export type Statement = string | { name: string; text: string; values: unknown[] }
@@ -147,7 +147,7 @@ function createRunning(owner: Client) {
 
   async function add(
     session: ServerSession,
-    answer: Promise<Answer>,
+    answer: Promise<StatementResult>,
     onEnd: (outcome: Outcome) => void,
   ): Promise<void> {
     const one: Running = {
