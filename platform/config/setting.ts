@@ -60,7 +60,7 @@ export type Setting<T = unknown, P extends string = string, Q extends string = s
   formerly: string | undefined
 }
 
-type Row<T, P extends ProcessName, Q extends ProcessName> = {
+type SettingRow<T, P extends ProcessName, Q extends ProcessName> = {
   for: readonly P[]
   optionalFor?: readonly Q[]
   reader: Reader<T>
@@ -73,7 +73,7 @@ type Row<T, P extends ProcessName, Q extends ProcessName> = {
 
 /** Declares a row of the table. */
 export function setting<T, const P extends ProcessName, const Q extends ProcessName = never>(
-  row: Row<T, P, Q>,
+  row: SettingRow<T, P, Q>,
 ): Setting<T, P, Q> {
   const { default: given, optionalFor = [], secret = false, formerly } = row
   const defaults =

@@ -178,7 +178,7 @@ export async function startHarness({
 export type Harness = Awaited<ReturnType<typeof startHarness>>
 
 /** What the tests read of the table. */
-export type Row = {
+export type BillRow = {
   id: string
   key: string
   state: string
@@ -195,6 +195,6 @@ const rowsStatement = sql(
    from bill_payment order by create_time`,
 )
 
-function readRows(db: Queryable): Promise<Row[]> {
-  return db.rows<Row>(rowsStatement, [])
+function readRows(db: Queryable): Promise<BillRow[]> {
+  return db.rows<BillRow>(rowsStatement, [])
 }

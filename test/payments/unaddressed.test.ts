@@ -81,7 +81,7 @@ function startRelay(of: Subjects): Outbox {
   return outbox
 }
 
-type Row = { event_id: string; subject: string; attempts: number; ended: boolean }
+type OutboxRow = { event_id: string; subject: string; attempts: number; ended: boolean }
 const outboxRows = sql(
   'test_unaddressed_outbox',
   `select event_id, subject, attempts, confirmed_at is not null as ended from outbox
@@ -89,10 +89,10 @@ const outboxRows = sql(
 )
 const inboxRows = sql('test_unaddressed_inbox', 'select event_id from inbox order by event_id')
 
-const outboxRowsNow = () => harness.db.rows<Row>(outboxRows, [])
-const idsOf = (rows: Row[]) => rows.map(({ event_id }) => event_id).toSorted()
+const outboxRowsNow = () => harness.db.rows<OutboxRow>(outboxRows, [])
+const idsOf = (rows: OutboxRow[]) => rows.map(({ event_id }) => event_id).toSorted()
 
-async function whenEnded(count: number): Promise<Row[]> {
+async function whenEnded(count: number): Promise<OutboxRow[]> {
   return await eventually(async () => {
     const rows = await outboxRowsNow()
     return rows.length === count && rows.every(({ ended }) => ended) && rows

@@ -13,7 +13,7 @@ import {
 
 const check = groupOf('routes')
 
-type Row = {
+type ContractRoute = {
   method: 'GET' | 'POST'
   path: string
   /** Query parameters that must be there besides `version`, in the contract's order. */
@@ -23,7 +23,7 @@ type Row = {
 }
 
 /** Every route of the contract. */
-export const contractRoutes: readonly Row[] = [
+export const contractRoutes: readonly ContractRoute[] = [
   { method: 'POST', path: '/payments/request', field: 'api_key' },
   { method: 'GET', path: '/payments/status', query: ['api_key', 'payment_details_id'] },
   { method: 'POST', path: '/payments/cancel', field: 'api_key' },
@@ -54,13 +54,13 @@ export const contractRoutes: readonly Row[] = [
   { method: 'GET', path: '/bill_payments/receipt', query: ['transaction_id'] },
 ]
 
-const versionOf = ({ path }: Row) =>
+const versionOf = ({ path }: ContractRoute) =>
   path.startsWith('/bill_payments/') ? '2026-07-01' : '2024-10-01'
 
 /** A call with all of its headers and nothing else. */
 function send(
   { shop }: CheckContext,
-  { method, path }: Row,
+  { method, path }: ContractRoute,
   more: { version?: string | undefined; headers?: Record<string, string> } = {},
 ): Promise<ApiResponse> {
   return shop.send(method, path, {
@@ -76,7 +76,7 @@ function send(
 
 /** The error of the route's own envelope. */
 function demandRefusedBy(
-  { method, path }: Row,
+  { method, path }: ContractRoute,
   answer: ApiResponse,
   refusal: { status: number; errorCode: string; names: string; missing?: string[] },
 ): void {
@@ -94,7 +94,7 @@ function demandRefusedBy(
 
 const unseen = { request_ip: 'unseen', socket_remote_address: 'unseen' }
 
-function checksOf(row: Row): Check[] {
+function checksOf(row: ContractRoute): Check[] {
   const { method, path, query = [], field } = row
   const name = `${method.toLowerCase()}${path.replaceAll('/', '-')}`
   const needs = path.startsWith('/account/') ? (['sandbox'] as const) : []
@@ -149,7 +149,7 @@ function checksOf(row: Row): Check[] {
   ]
 }
 
-function missingRule({ method, path }: Row, missing: string[]): string {
+function missingRule({ method, path }: ContractRoute, missing: string[]): string {
   const refused = `${method} ${path} without query parameters is 400`
   if (path === '/quote' && method === 'POST') return `${refused} in status, code and message alone.`
   return `${refused}, and "missing" is ${missing.join(', ')}, in this order.`

@@ -118,7 +118,7 @@ const makeReadyStatement = sql(
      ready_at = greatest(least(endpoint.ready_at, excluded.ready_at), endpoint.breaker_until)`,
 )
 
-type Row = { eventId: string; deliveryId: null } | { deliveryId: string; startedAt: Date }
+type StoredPush = { eventId: string; deliveryId: null } | { deliveryId: string; startedAt: Date }
 
 /**
  * Stores new events and their pushes, once each. The direct ones are under their lease with their first attempt recorded, but those of
@@ -132,7 +132,7 @@ export async function storeEvents(db: Database, intake: Intake): Promise<Stored>
   const signed = pushes.filter(({ signing }) => signing !== undefined)
   const stored =
     waiting.length === 0 && signed.length === 0
-      ? readStored(await db.rows<Row>(storeStatement, columns(intake)))
+      ? readStored(await db.rows<StoredPush>(storeStatement, columns(intake)))
       : await storeTogether(db, intake, waiting, signed)
   // Their lane was paused, or their URL is gone: the lane may have been resumed before they were there to be seen.
   const held = pushes.filter(
@@ -152,7 +152,7 @@ function storeTogether(
   return db.transaction(async (tx) => {
     // One round trip: they run in this order on the connection of the transaction.
     const [rows] = await Promise.all([
-      tx.rows<Row>(storeStatement, columns(intake)),
+      tx.rows<StoredPush>(storeStatement, columns(intake)),
       waiting.length === 0 ? undefined : makeLanesReady(tx, waiting),
     ])
     const stored = readStored(rows)
@@ -189,7 +189,7 @@ function columns({ eventIds, pushes, direct, leaseToken, leaseS }: Intake): unkn
   ]
 }
 
-function readStored(rows: Row[]): Stored {
+function readStored(rows: StoredPush[]): Stored {
   const stored: Stored = { newEvents: new Set(), startedAt: new Map() }
   for (const row of rows) {
     if (row.deliveryId === null) stored.newEvents.add(row.eventId)

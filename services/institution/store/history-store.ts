@@ -1,7 +1,7 @@
 // Lists a project's transactions.
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Transaction } from '../domain/transaction.ts'
-import { columnNames, columns, type Row, readRow } from './row.ts'
+import { columnNames, columns, readRow, type TransactionRow } from './transaction-row.ts'
 
 const institutionsStatement = sql(
   'transaction_institutions',
@@ -60,7 +60,7 @@ const listStatement = sql(
 /** Transactions with the number on either side, newest first. Locks nothing. */
 export async function listTransactions(db: Queryable, window: Window): Promise<Transaction[]> {
   const { projectId, mobileNumber, institutionNames, startUs, endUs, after, limit } = window
-  const rows = await db.rows<Row>(listStatement, [
+  const rows = await db.rows<TransactionRow>(listStatement, [
     projectId,
     mobileNumber,
     institutionNames,

@@ -2,7 +2,7 @@
 import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import { idsOfTimes, type TimeWindow, windowValues } from '#platform/db/id-times.ts'
 import type { ShownState, Transaction } from '../domain/transaction.ts'
-import { columnNames, columns, type Row, readRow } from './row.ts'
+import { columnNames, columns, readRow, type TransactionRow } from './transaction-row.ts'
 
 const inWindow = `create_time >= $4::timestamptz and create_time < $5::timestamptz
       and ${idsOfTimes('movement_id', '$4::timestamptz', '$5::timestamptz')}`
@@ -42,7 +42,7 @@ export async function listOfProject(
 ): Promise<Transaction[]> {
   const { projectId, afterId, limit } = place
   const values = [projectId, afterId ?? null, limit, ...windowValues(place)]
-  const rows = await db.rows<Row>(listStatements[list], values)
+  const rows = await db.rows<TransactionRow>(listStatements[list], values)
   return rows.map(readRow)
 }
 
@@ -67,6 +67,11 @@ export async function listWaiting(
   limit: number,
 ): Promise<Transaction[]> {
   const { createTime, movementId } = after ?? firstPlace
-  const rows = await db.rows<Row>(waitingStatement, [createTime, movementId, minAgeS, limit])
+  const rows = await db.rows<TransactionRow>(waitingStatement, [
+    createTime,
+    movementId,
+    minAgeS,
+    limit,
+  ])
   return rows.map(readRow)
 }

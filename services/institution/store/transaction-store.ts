@@ -7,7 +7,7 @@ import {
   outboxValues,
 } from '#platform/events/outbox.ts'
 import type { Draft, Leased, Outcome, Reservation, Transaction } from '../domain/transaction.ts'
-import { columns, type Row, readRow } from './row.ts'
+import { columns, readRow, type TransactionRow } from './transaction-row.ts'
 
 /** Names a transaction as its client does. */
 export type TransactionKey = { projectId: string; institutionId: string; transactionId: string }
@@ -102,7 +102,7 @@ export async function findByKey(
   key: TransactionKey,
 ): Promise<Transaction | undefined> {
   const { projectId, transactionId, institutionId } = key
-  const row = await db.row<Row>(findStatement, [projectId, transactionId, institutionId])
+  const row = await db.row<TransactionRow>(findStatement, [projectId, transactionId, institutionId])
   return row === undefined ? undefined : readRow(row)
 }
 
@@ -118,7 +118,11 @@ export async function findByName(
   key: { projectId: string; transactionId: string; institutionName: string },
 ): Promise<Transaction | undefined> {
   const { projectId, transactionId, institutionName } = key
-  const row = await db.row<Row>(findNamedStatement, [projectId, transactionId, institutionName])
+  const row = await db.row<TransactionRow>(findNamedStatement, [
+    projectId,
+    transactionId,
+    institutionName,
+  ])
   return row === undefined ? undefined : readRow(row)
 }
 
@@ -132,7 +136,7 @@ export async function findById(
   db: Queryable,
   { projectId, movementId }: { projectId: string; movementId: string },
 ): Promise<Transaction | undefined> {
-  const row = await db.row<Row>(findByIdStatement, [movementId, projectId])
+  const row = await db.row<TransactionRow>(findByIdStatement, [movementId, projectId])
   return row === undefined ? undefined : readRow(row)
 }
 

@@ -1,7 +1,7 @@
 // Claims due rows and records how far the work on them got.
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Leased, Outcome, ShownState, TransactionState } from '../domain/transaction.ts'
-import { columns, type Row, readRow } from './row.ts'
+import { columns, readRow, type TransactionRow } from './transaction-row.ts'
 import type { Lease } from './transaction-store.ts'
 
 const takeStatement = sql(
@@ -19,7 +19,7 @@ const takeStatement = sql(
 
 /** Claims due rows. Locks them for this one statement; locked ones are skipped. */
 export async function takeDue(db: Queryable, limit: number, lease: Lease): Promise<Leased[]> {
-  const rows = await db.rows<Row>(takeStatement, [limit, lease.token, lease.ms])
+  const rows = await db.rows<TransactionRow>(takeStatement, [limit, lease.token, lease.ms])
   return rows.map((row) => ({ ...readRow(row), leaseToken: lease.token }))
 }
 

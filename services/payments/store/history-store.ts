@@ -67,7 +67,7 @@ type AsText<T> = T extends Date | bigint
       ? { [K in keyof T]: AsText<T[K]> }
       : T
 
-type Row = {
+type PaymentRow = {
   payment_id: string
   merchant_id: string
   state: PaymentState
@@ -87,7 +87,7 @@ export async function readHistory(
   db: Queryable,
   { projectId, paymentId }: ReadKey,
 ): Promise<HistoryRows | undefined> {
-  const row = await db.row<Row>(readStatement, [projectId, paymentId])
+  const row = await db.row<PaymentRow>(readStatement, [projectId, paymentId])
   if (row === undefined) return undefined
   return {
     paymentId: row.payment_id,

@@ -25,7 +25,7 @@ export type PaidShare = {
   linkTokenHash: Buffer
 }
 
-type Row = Omit<PaidShare, 'refundTime' | 'refundMinor' | 'refundState'> & {
+type ReceiptRow = Omit<PaidShare, 'refundTime' | 'refundMinor' | 'refundState'> & {
   refundTime: Date | null
   refundMinor: bigint | null
   refundState: RefundState | null
@@ -56,7 +56,7 @@ export async function readPaidShare(
   db: Queryable,
   receiptId: string,
 ): Promise<PaidShare | undefined> {
-  const row = await db.row<Row>(readStatement, [receiptId])
+  const row = await db.row<ReceiptRow>(readStatement, [receiptId])
   if (row === undefined) return undefined
   const { refundTime, refundMinor, refundState, ...share } = row
   return {

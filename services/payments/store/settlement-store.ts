@@ -13,7 +13,7 @@ export type SettlementRecord = {
   isYoung: boolean
 }
 
-type Row = {
+type SettlementRow = {
   settlement_id: string
   project_id: string
   payment_id: string
@@ -58,7 +58,7 @@ export async function listSettlements(
   afterId: string,
   limit: number,
 ): Promise<SettlementRecord[]> {
-  return (await db.rows<Row>(listStatement, [afterId, limit])).map(recordOf)
+  return (await db.rows<SettlementRow>(listStatement, [afterId, limit])).map(recordOf)
 }
 
 const listOfProjectStatement = sql(
@@ -77,7 +77,7 @@ export async function listProjectSettlements(
 ): Promise<SettlementRecord[]> {
   const { projectId, afterId, limit } = place
   const values = [projectId, afterId ?? null, limit, ...windowValues(place)]
-  return (await db.rows<Row>(listOfProjectStatement, values)).map(recordOf)
+  return (await db.rows<SettlementRow>(listOfProjectStatement, values)).map(recordOf)
 }
 
 const findStatement = sql(
@@ -87,7 +87,7 @@ const findStatement = sql(
 
 /** One settlement; none for an unknown id. Locks nothing. */
 export async function findSettlement(db: Queryable, id: string): Promise<SettlementRecord[]> {
-  return (await db.rows<Row>(findStatement, [id])).map(recordOf)
+  return (await db.rows<SettlementRow>(findStatement, [id])).map(recordOf)
 }
 
 const ofPaymentStatement = sql(
@@ -101,7 +101,7 @@ export async function listSettlementsOfPayment(
   paymentId: string,
   limit: number,
 ): Promise<SettlementRecord[]> {
-  return (await db.rows<Row>(ofPaymentStatement, [paymentId, limit])).map(recordOf)
+  return (await db.rows<SettlementRow>(ofPaymentStatement, [paymentId, limit])).map(recordOf)
 }
 
 /** Which settlements: written in a time that begins with `from` and ends before `to`, of one connector or all. */
@@ -136,10 +136,10 @@ export async function listSettlementsOf(
   { from, to, connector, defaultConnector }: SettlementWindow,
 ): Promise<SettlementRecord[]> {
   const values = [afterId, limit, from, to, connector, defaultConnector]
-  return (await db.rows<Row>(listWindowStatement, values)).map(recordOf)
+  return (await db.rows<SettlementRow>(listWindowStatement, values)).map(recordOf)
 }
 
-function recordOf(row: Row): SettlementRecord {
+function recordOf(row: SettlementRow): SettlementRecord {
   return {
     settlement: {
       settlementId: row.settlement_id,

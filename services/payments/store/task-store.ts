@@ -194,8 +194,8 @@ export async function readCharges(
   db: Queryable,
   payerIds: string[],
 ): Promise<CallOf<'announce'>[]> {
-  type Row = Charge & { payer_id: string; connector: string | null }
-  const rows = await db.rows<Row>(chargesStatement, [payerIds])
+  type ChargeRow = Charge & { payer_id: string; connector: string | null }
+  const rows = await db.rows<ChargeRow>(chargesStatement, [payerIds])
   return rows.map(({ payer_id: subjectId, connector, ...charge }) => ({
     kind: 'announce',
     subjectId,

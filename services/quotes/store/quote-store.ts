@@ -12,7 +12,7 @@ import {
   type Use,
 } from '../domain/quote.ts'
 
-type Row = {
+type QuoteRow = {
   quote_id: string
   project_id: string
   institution_id: string
@@ -111,7 +111,7 @@ export async function readQuote(
   db: Queryable,
   key: { projectId: string; quoteId: string; institutionName: string },
 ): Promise<Quote | undefined> {
-  return decode(await db.row<Row>(byName, [key.projectId, key.quoteId, key.institutionName]))
+  return decode(await db.row<QuoteRow>(byName, [key.projectId, key.quoteId, key.institutionName]))
 }
 
 const inList = (condition: string) =>
@@ -152,7 +152,7 @@ export async function listQuotes(
   db: Queryable,
   { projectId, status, afterId, limit }: QuoteList,
 ): Promise<Quote[]> {
-  const rows = await db.rows<Row>(listStatements[status ?? 'any'], [
+  const rows = await db.rows<QuoteRow>(listStatements[status ?? 'any'], [
     projectId,
     afterId ?? null,
     limit,
@@ -171,7 +171,7 @@ export async function findQuote(
   projectId: string,
   quoteId: string,
 ): Promise<Quote | undefined> {
-  return decode(await db.row<Row>(byId, [projectId, quoteId]))
+  return decode(await db.row<QuoteRow>(byId, [projectId, quoteId]))
 }
 
 const heldStatement = sql(
@@ -197,12 +197,10 @@ export async function listHeld(
   limit: number,
 ): Promise<HeldQuote[]> {
   const { reservedUs = 0n, quoteId = firstId } = after ?? {}
-  const rows = await db.rows<Row & { reserve_time: Date; reserved_us: bigint }>(heldStatement, [
-    reservedUs,
-    quoteId,
-    minAgeS,
-    limit,
-  ])
+  const rows = await db.rows<QuoteRow & { reserve_time: Date; reserved_us: bigint }>(
+    heldStatement,
+    [reservedUs, quoteId, minAgeS, limit],
+  )
   return rows.flatMap((row) => {
     const quote = decode(row)
     const { reserve_time: reserveTime, reserved_us } = row
@@ -224,7 +222,7 @@ export async function readForMovement(
   db: Queryable,
   { projectId, quoteId, movementId }: Claim,
 ): Promise<{ quote: Quote; givenBack: boolean } | undefined> {
-  const row = await db.row<Row & { given_back: boolean }>(forMovement, [
+  const row = await db.row<QuoteRow & { given_back: boolean }>(forMovement, [
     projectId,
     quoteId,
     movementId,
@@ -253,7 +251,7 @@ export async function reserveQuote(
   key: { projectId: string; quoteId: string; institutionId: string },
   { movementId, debit, credit, accountId }: Execution,
 ): Promise<Quote | undefined> {
-  const row = await db.row<Row>(reserve, [
+  const row = await db.row<QuoteRow>(reserve, [
     key.projectId,
     key.quoteId,
     key.institutionId,
@@ -355,7 +353,7 @@ export function deleteUnused(db: Queryable, limit: number): Promise<number> {
   return db.run(deleteUnusedStatement, [limit])
 }
 
-function decode(row: Row | undefined): Quote | undefined {
+function decode(row: QuoteRow | undefined): Quote | undefined {
   if (row === undefined) return undefined
   return {
     quoteId: row.quote_id,
@@ -379,7 +377,7 @@ function decode(row: Row | undefined): Quote | undefined {
   }
 }
 
-function useOf(row: Row): { use?: Use } {
+function useOf(row: QuoteRow): { use?: Use } {
   const { transaction_id: transactionId, institution_receipt_id: institutionReceiptId } = row
   const { transaction_status: transactionStatus } = row
   if (transactionId === null || institutionReceiptId === null || transactionStatus === null)

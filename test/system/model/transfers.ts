@@ -39,7 +39,10 @@ const rates: Record<string, readonly [string, number]> = {
 
 const amountText = (minor: number): string => (minor / 100).toFixed(2)
 
-function expectRefusal({ status, body, text }: ApiResponse, wanted: readonly [number, string]): void {
+function expectRefusal(
+  { status, body, text }: ApiResponse,
+  wanted: readonly [number, string],
+): void {
   expect([status, body['errorCode']], text).toEqual(wanted)
 }
 

@@ -24,11 +24,11 @@ const redirected = merchant(mesh, 'other')
 // Three pauses of 1, 2 and 4 s, the rests of a receiver that fails, and a machine that is busy with all of it.
 const patienceMs = 60_000
 
-type Row = { state: string; attempts: number }
+type DeliveryRow = { state: string; attempts: number }
 
 /** The deliveries to a URL, as an operator would look at them. */
-function deliveriesTo(url: string): Promise<Row[]> {
-  return mesh.rows<Row>(
+function deliveriesTo(url: string): Promise<DeliveryRow[]> {
+  return mesh.rows<DeliveryRow>(
     'select state, attempts from delivery.delivery where url = $1 order by created_at',
     [url],
   )

@@ -14,7 +14,7 @@ const secrets = Object.values(sandbox.projects).flatMap((one) => [
   one.api_key,
 ])
 
-type Row = Record<string, unknown>
+type OutputRow = Record<string, unknown>
 
 /** Runs a command as JSON and reads its lines. */
 async function payweave(...words: string[]) {
@@ -33,7 +33,7 @@ async function payweave(...words: string[]) {
   const [out = '', err = ''] = texts
   for (const secret of secrets) expect(out).not.toContain(secret)
   const lines = out.split('\n').filter((line) => line !== '')
-  return { code, err, rows: lines.map((line) => JSON.parse(line) as Row) }
+  return { code, err, rows: lines.map((line) => JSON.parse(line) as OutputRow) }
 }
 
 describe('the tools of the command line', { concurrent: true }, () => {
@@ -52,7 +52,7 @@ describe('the tools of the command line', { concurrent: true }, () => {
       () => payweave('status'),
       ({ code }) => expect(code).toBe(0),
     )
-    const [{ parts, figures }] = rows as [{ parts: Row[]; figures: Row }]
+    const [{ parts, figures }] = rows as [{ parts: OutputRow[]; figures: OutputRow }]
     expect(parts.map(({ name }) => name).toSorted()).toEqual(
       Object.keys(mesh.processes()).toSorted(),
     )

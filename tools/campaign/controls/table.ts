@@ -49,9 +49,9 @@ function named(name: string): Planted {
   return defect
 }
 
-type Row = [name: string, rule: string, kinds: readonly Kind[], more?: Partial<Control>]
+type ControlRow = [name: string, rule: string, kinds: readonly Kind[], more?: Partial<Control>]
 
-const rows: Row[] = [
+const rows: ControlRow[] = [
   ['callbacks skip a number', pushes, ['cancelled']],
   ['each callback has the number of the first', pushes, ['refunded']],
   ['a later callback has the earlier number', pushes, ['refunded']],

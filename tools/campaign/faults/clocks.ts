@@ -7,9 +7,9 @@ import type { System } from '../system/system.ts'
 import type { Fault } from './fault.ts'
 import { parts } from './processes.ts'
 
-type Row = { name: string; what: string; minOffsetS: number; maxOffsetS: number }
+type ClockFault = { name: string; what: string; minOffsetS: number; maxOffsetS: number }
 
-function fault({ name, what, minOffsetS, maxOffsetS }: Row): Fault {
+function fault({ name, what, minOffsetS, maxOffsetS }: ClockFault): Fault {
   return {
     name,
     what,

@@ -10,7 +10,7 @@ const services = linkedParts.filter((part) => part !== 'simulator')
 /** Where the back end sends its reports. */
 const reported: Linked[] = ['payments', 'accounts', 'institution']
 
-type Row = {
+type LinkFault = {
   name: string
   what: string
   mode: Mode
@@ -19,7 +19,7 @@ type Row = {
   weight?: number
 }
 
-function fault({ name, what, mode, parts, words, weight = 2 }: Row): Fault {
+function fault({ name, what, mode, parts, words, weight = 2 }: LinkFault): Fault {
   return {
     name,
     what,

@@ -8,7 +8,7 @@ const brandingColumns = `coalesce(b.color, '') as color,
   coalesce(b.logo_digest, '') as "logoDigest", coalesce(b.support_email, '') as "supportEmail",
   coalesce(b.support_phone, '') as "supportPhone", coalesce(b.website_url, '') as "websiteUrl"`
 
-type Row = Omit<Merchant, 'branding'> & Branding
+type BrandedMerchant = Omit<Merchant, 'branding'> & Branding
 
 const findStatement = sql(
   'find_branded_merchant',
@@ -23,7 +23,7 @@ export async function findBrandedMerchant(
   projectId: string,
   merchantId: string,
 ): Promise<Merchant | undefined> {
-  const row = await db.row<Row>(findStatement, [projectId, merchantId])
+  const row = await db.row<BrandedMerchant>(findStatement, [projectId, merchantId])
   if (row === undefined) return undefined
   const { color, logoDigest, supportEmail, supportPhone, websiteUrl, ...merchant } = row
   return { ...merchant, branding: { color, logoDigest, supportEmail, supportPhone, websiteUrl } }

@@ -11,7 +11,7 @@ export type ProjectBalance = {
   heldMinor: bigint
 }
 
-type Row = Omit<ProjectBalance, 'postedMinor'> & { posted: string }
+type ProjectBalanceRow = Omit<ProjectBalance, 'postedMinor'> & { posted: string }
 
 const ofProjectStatement = sql(
   'project_balance_list',
@@ -33,7 +33,7 @@ export async function listProjectBalances(
   db: Queryable,
   projectId: string,
 ): Promise<ProjectBalance[]> {
-  return (await db.rows<Row>(ofProjectStatement, [projectId])).map(balanceOf)
+  return (await db.rows<ProjectBalanceRow>(ofProjectStatement, [projectId])).map(balanceOf)
 }
 
 const openBalances = `select project_id, currency, sum(minor) as minor
@@ -58,7 +58,7 @@ export async function listOpenBalances(
   internal: InternalName,
   limit: number,
 ): Promise<ProjectBalance[]> {
-  return (await db.rows<Row>(openStatement, [internal, limit])).map(balanceOf)
+  return (await db.rows<ProjectBalanceRow>(openStatement, [internal, limit])).map(balanceOf)
 }
 
 /** Money in suspense that came for one payment; `paymentId` is empty for a transfer without one. */
@@ -97,6 +97,6 @@ export async function listSuspenseItems(db: Queryable, limit: number): Promise<S
   return rows.map((row) => ({ ...row, minor: BigInt(row.minor) }))
 }
 
-function balanceOf({ posted, ...balance }: Row): ProjectBalance {
+function balanceOf({ posted, ...balance }: ProjectBalanceRow): ProjectBalance {
   return { ...balance, postedMinor: BigInt(posted) }
 }

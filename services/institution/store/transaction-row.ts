@@ -15,14 +15,14 @@ const stored = `movement_id, project_id, institution_id, institution_name, trans
   limit_account_id, limit_minor, limit_currency, hold_expire_time, create_time, end_time,
   told_time, outcome, enquiries, is_refused, attempts`
 
-/** What a `Row` is read from, in SQL. */
+/** What a `TransactionRow` is read from, in SQL. */
 export const columns = `${stored}, deadline <= business_now() as is_late`
 
-/** The columns of a `Row`, in SQL. */
+/** The columns of a `TransactionRow`, in SQL. */
 export const columnNames = `${stored}, is_late`
 
 /** A row as the database gives it. */
-export type Row = {
+export type TransactionRow = {
   movement_id: string
   project_id: string
   institution_id: string
@@ -65,7 +65,7 @@ export type Row = {
 }
 
 /** The transaction of a row. */
-export function readRow(row: Row): Transaction {
+export function readRow(row: TransactionRow): Transaction {
   return {
     movementId: row.movement_id,
     projectId: row.project_id,
@@ -102,7 +102,7 @@ export function readRow(row: Row): Transaction {
   }
 }
 
-function amountsOf(row: Row) {
+function amountsOf(row: TransactionRow) {
   return {
     amountMinor: row.amount_minor,
     currency: row.currency,
@@ -117,7 +117,7 @@ function amountsOf(row: Row) {
   }
 }
 
-function reservationOf(row: Row): Transaction['reservation'] {
+function reservationOf(row: TransactionRow): Transaction['reservation'] {
   if (row.quote_expire_time === null) return undefined
   return {
     expireTime: row.quote_expire_time,
