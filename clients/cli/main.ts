@@ -12,7 +12,7 @@ import { portableCommands } from './portable-commands.ts'
 import { restoreCommands } from './restore/command.ts'
 import { restoreFilesCommand } from './restore/files.ts'
 import { keyListCommands } from './rotation/command.ts'
-import { runCommands, type Surroundings } from './run.ts'
+import { type ProcessContext, runCommands } from './run.ts'
 import { sandboxResetCommand } from './sandbox.ts'
 
 /** The commands that work on a machine of the system or its database. */
@@ -34,6 +34,6 @@ export const localCommands: readonly Command[] = [
 const commands = [...portableCommands, ...localCommands]
 
 /** Runs what was typed; resolves to the exit code: 0 done, 1 failed, 2 used wrongly. Never rejects: an error is printed. */
-export function runCommandLine(words: string[], around: Surroundings = process): Promise<number> {
+export function runCommandLine(words: string[], around: ProcessContext = process): Promise<number> {
   return runCommands(commands, words, around)
 }

@@ -14,7 +14,7 @@ import { UsageError } from './usage-error.ts'
 const exit = { done: 0, failed: 1, usage: 2 } as const
 
 /** The environment and streams of the process, which tests replace. */
-export interface Surroundings {
+export interface ProcessContext {
   env: NodeJS.ProcessEnv
   stdout: NodeJS.WritableStream
   stderr: NodeJS.WritableStream
@@ -26,7 +26,7 @@ export interface Surroundings {
 export async function runCommands(
   working: readonly Command[],
   words: string[],
-  around: Surroundings = process,
+  around: ProcessContext = process,
 ): Promise<number> {
   const { env, stdout, stderr } = around
   const stopping = new AbortController()
@@ -67,7 +67,7 @@ export async function runCommands(
 function contextOf(
   { options, flags, operands }: Typed,
   stopping: AbortSignal,
-  { env, stdout, stderr }: Surroundings,
+  { env, stdout, stderr }: ProcessContext,
 ): CommandContext {
   return {
     options,

@@ -61,8 +61,8 @@ function shownProject({ projectId, name, environment }: Project): ShownProject {
 
 /** Projects that the header leads to; a page lists all. */
 const maxHeaderProjects = 10
-/** What surrounds a page is worth no longer wait: the page is as useful without it. */
-const surroundingsMs = 1_500
+/** How long a page waits for its header: it is as useful without one. */
+const headerTimeoutMs = 1_500
 
 /**
  * The project of a page; by its id alone while accounts does not answer, as services check each call by themselves. Rejects
@@ -70,7 +70,7 @@ const surroundingsMs = 1_500
  */
 export async function pageProject({ access }: Clients, projectId: string): Promise<ShownProject> {
   const look = () => access.getProject({ projectId })
-  const found = await answered([], 'the project', look, surroundingsMs)
+  const found = await answered([], 'the project', look, headerTimeoutMs)
   if (found === undefined) return { projectId, name: `project ${projectId}`, environment: '' }
   if (found.project === undefined) throw new Error('an answer without its project')
   return shownProject(found.project)
@@ -81,6 +81,6 @@ export async function headerProjects(reader: Reader, clients: Clients): Promise<
   const { memberships } = reader.session
   if (memberships.length === 1 && !isOfStaff(memberships)) return []
   const look = () => projectsOf(reader, clients, { pageSize: maxHeaderProjects })
-  const found = await answered([], 'the projects', look, surroundingsMs)
+  const found = await answered([], 'the projects', look, headerTimeoutMs)
   return (found?.projects ?? []).slice(0, maxHeaderProjects).map(shownProject)
 }

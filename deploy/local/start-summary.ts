@@ -21,7 +21,7 @@ export function partsTable(processes: ProcessTable, order: string[]): string {
     .join('\n')
 }
 
-/** Where a newcomer looks first, one line each. */
+/** Where a new user looks first, one line each. */
 export function places(
   { base_url, projects }: Pick<SandboxFile, 'base_url' | 'projects'>,
   dataDir: string,

@@ -33,17 +33,17 @@ const planted = {
 type Node = { properties?: Record<string, TSchema>; items?: TSchema; anyOf?: TSchema[] }
 
 /** Values of a schema's form with the plant in every leaf; and with it in the place of every object and list. */
-function spoiled(schema: TSchema, plant: unknown, isDeep: boolean): unknown {
+function filled(schema: TSchema, plant: unknown, isDeep: boolean): unknown {
   const { properties, items, anyOf } = schema as Node
   if (anyOf !== undefined) {
     const option = anyOf.find((one) => 'items' in one || 'properties' in one)
-    return option === undefined ? plant : spoiled(option, plant, isDeep)
+    return option === undefined ? plant : filled(option, plant, isDeep)
   }
-  if (items !== undefined) return isDeep ? [spoiled(items, plant, isDeep), plant] : plant
+  if (items !== undefined) return isDeep ? [filled(items, plant, isDeep), plant] : plant
   if (properties === undefined) return plant
   const fields = Object.entries(properties).map(([name, child]) => [
     name,
-    isDeep || !('properties' in child) ? spoiled(child, plant, isDeep) : plant,
+    isDeep || !('properties' in child) ? filled(child, plant, isDeep) : plant,
   ])
   // A name that the client chose, and an object of their own.
   const own = { [String(plant)]: plant, own: { [String(plant)]: [plant] } }
@@ -56,19 +56,19 @@ const nameOf = ({ method, path }: RouteRow): OperationName => `${method} /${path
 function masked(row: RouteRow, plant: unknown, isDeep: boolean): string {
   const masks = masksOfRoute(row)
   const successes = Object.entries(operations[nameOf(row)]?.successes ?? {})
-  const spoil = (schema: TSchema) => spoiled(schema, plant, isDeep)
+  const fill = (schema: TSchema) => filled(schema, plant, isDeep)
   const kept = [
-    masks.query(spoil(row.query.schema)),
+    masks.query(fill(row.query.schema)),
     ...[row.body?.schema, row.form?.check.schema].map((schema) =>
-      masks.body(schema === undefined ? plant : spoil(schema)),
+      masks.body(schema === undefined ? plant : fill(schema)),
     ),
     ...successes.map(([code, success]) => {
       const fields = successFields(row, Number(code), success)
       // The words of a success are ours.
-      const value = { ...(spoil(fields) as object), message: 'Done.' }
+      const value = { ...(fill(fields) as object), message: 'Done.' }
       return masks.response(Number(code), value, undefined)
     }),
-    masks.response(400, spoil(refusalFields(row.envelope)), String(plant)),
+    masks.response(400, fill(refusalFields(row.envelope)), String(plant)),
     masks.response(299, plant, undefined),
   ]
   return kept.map(keptJson).join('\n')

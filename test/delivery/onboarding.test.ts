@@ -129,7 +129,7 @@ describe('a callback that is stored', () => {
 
   const headers = { 'authorisation-token': 'sealed', 'pw-signature': 't=1,v1=00' }
 
-  async function layDown(callbackUrl: string): Promise<string> {
+  async function storeCallback(callbackUrl: string): Promise<string> {
     const event = onboardingEvent({ callbackUrl }, { projectId: harness.projectId })
     await harness.takeIn(event, event)
     await harness.takeIn(event)
@@ -156,7 +156,7 @@ describe('a callback that is stored', () => {
         return { end: { outcome: 'unsigned', error: 'signing_unavailable', totalMs: 0 } }
       },
     })
-    const id = await layDown(receiver.url)
+    const id = await storeCallback(receiver.url)
     await eventually(() => expect(signs).toBe(1))
     await eventually(async () => expect(await harness.state(id)).toBe('pending'))
     const next = (await harness.delivery(id))?.nextAttemptAt?.getTime() ?? 0
@@ -185,21 +185,21 @@ describe('a callback that is stored', () => {
         return { end: { outcome: 'unsigned', error: 'signing_unavailable', totalMs: 0 } }
       },
     })
-    const id = await layDown(receiver.url)
+    const id = await storeCallback(receiver.url)
     await eventually(async () => signs === 1 && (await harness.state(id)) === 'pending')
     harness.clock.advance(5_000)
     await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
     const counted = async () =>
       /payweave_delivery_first_post_seconds_count (\d+)/.exec(await metrics.metrics())?.[1]
     expect(await counted()).toBe('0')
-    await layDown(receiver.url)
+    await storeCallback(receiver.url)
     await eventually(async () => expect(await counted()).toBe('1'))
   })
 
   it('a callback of an onboarding waits as at first after a replay, however many attempts came before', async () => {
     const unavailable = { outcome: 'unsigned', error: 'signing_unavailable', totalMs: 0 } as const
     harness.worker({ sign: async () => ({ end: unavailable }) })
-    const id = await layDown(receiver.url)
+    const id = await storeCallback(receiver.url)
     await harness.asOwner(
       `update delivery.delivery set state = 'exhausted', attempts = 9, failures = 3,
          next_attempt_at = null, lease_token = null, lease_until = null, ended_at = now()`,
@@ -220,7 +220,7 @@ describe('a callback that is stored', () => {
   it('a callback of an onboarding is identified and signed on each attempt, and names no payment', async () => {
     receiver.answer(status(500))
     harness.worker({ scheduleS: [1], sign: async () => ({ headers }) })
-    const id = await layDown(receiver.url)
+    const id = await storeCallback(receiver.url)
     await eventually(() => expect(receiver.requests.length).toBe(1))
     await eventually(async () => expect(await harness.state(id)).toBe('pending'))
     receiver.answer(status(200))
@@ -247,20 +247,20 @@ describe('a callback that is stored', () => {
         end: { outcome: 'unsigned', unsignable: true, error: 'institution_unknown', totalMs: 0 },
       }),
     })
-    const id = await layDown(receiver.url)
+    const id = await storeCallback(receiver.url)
     await eventually(async () => expect(await harness.state(id)).toBe('blocked'))
     expect(receiver.requests).toHaveLength(0)
   })
 
   it('a callback of an onboarding to a plain http URL is blocked unsent where only https is allowed', async () => {
     harness.worker({ allowLoopback: false, sign: async () => ({ headers }) })
-    const id = await layDown('http://m.example/onboarded')
+    const id = await storeCallback('http://m.example/onboarded')
     await eventually(async () => expect(await harness.state(id)).toBe('blocked'))
     expect(await harness.attempts(id)).toMatchObject([{ outcome: 'blocked', error: 'url' }])
   })
 
   it('a callback of an onboarding is deleted together with its sealed token', async () => {
-    const id = await layDown(receiver.url)
+    const id = await storeCallback(receiver.url)
     await harness.asOwner(`delete from delivery.delivery where delivery_id = '${id}'`)
     expect(await findSigning(harness.db, id)).toBeUndefined()
   })
@@ -268,9 +268,9 @@ describe('a callback that is stored', () => {
   it('a callback of an onboarding ends with 410, and so does every later one of that account to that URL', async () => {
     receiver.answer(status(410))
     harness.worker({ sign: async () => ({ headers }) })
-    const first = await layDown(receiver.url)
+    const first = await storeCallback(receiver.url)
     await eventually(async () => expect(await harness.state(first)).toBe('gone'))
-    const second = await layDown(receiver.url)
+    const second = await storeCallback(receiver.url)
     expect(await harness.state(second)).toBe('gone')
   })
 })

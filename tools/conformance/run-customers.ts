@@ -5,8 +5,8 @@ import { person, profile } from '../../clients/cli/api/order.ts'
 import type { CheckContext } from './check.ts'
 
 /** Two new customers, the first with 60.00 USD of person 00: no concurrent check moves their money. */
-export function newcomers(context: CheckContext): Promise<[string, string]> {
-  return context.once('newcomers', async () => {
+export function newCustomers(context: CheckContext): Promise<[string, string]> {
+  return context.once('new customers', async () => {
     const { shop } = context
     const people = [profile(), profile()] as const
     for (const one of people) accepted(await shop.personal(one))

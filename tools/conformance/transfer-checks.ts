@@ -15,14 +15,14 @@ import {
   invalidField,
   type Refusal,
 } from './check.ts'
-import { newcomers } from './run-customers.ts'
+import { newCustomers } from './run-customers.ts'
 import { anId, aText, dateTime, holding } from './shape.ts'
 
 const check = groupOf('transfers', 'sandbox')
 
-/** The body of a transaction of 1.00 USD between the two newcomers. */
+/** The body of a transaction of 1.00 USD between the two new customers. */
 async function drafted(context: CheckContext, more: Json = {}): Promise<Json> {
-  const [from, to] = await newcomers(context)
+  const [from, to] = await newCustomers(context)
   return context.shop.transferOrder(await context.shop.session(from), from, to, more)
 }
 
@@ -142,7 +142,7 @@ export const transferChecks: Check[] = [
     'lists',
     'The form with lists is accepted too: fees by fee_type, parties as key and value.',
     async (context) => {
-      const [from, to] = await newcomers(context)
+      const [from, to] = await newCustomers(context)
       const body = await drafted(context, {
         fees: [{ fee_type: 'sender_pays', fee_amount: '0.05', fee_currency: 'USD' }],
         debit_party: [{ key: 'mobile_number', value: from }],
@@ -155,7 +155,7 @@ export const transferChecks: Check[] = [
     'repeat',
     'A repeat of a transaction returns the stored result, although its token is used and sealed again.',
     async (context) => {
-      const [from, to] = await newcomers(context)
+      const [from, to] = await newCustomers(context)
       const token = await context.shop.session(from)
       const body = context.shop.transferOrder(token, from, to)
       const first = await context.shop.transfer(body)
@@ -180,7 +180,7 @@ export const transferChecks: Check[] = [
     },
   ),
   check('same-parties', 'The same account twice is 400 SAME_PARTIES.', async (context) => {
-    const [from] = await newcomers(context)
+    const [from] = await newCustomers(context)
     const body = await drafted(context, { credit_party: { mobile_number: from } })
     demandRefused(await context.shop.transfer(body), { status: 400, errorCode: 'SAME_PARTIES' })
   }),
@@ -214,7 +214,7 @@ export const transferChecks: Check[] = [
     'A quote is executed once and only for its amounts; then it is used, by that transaction.',
     async (context) => {
       const { shop } = context
-      const [from] = await newcomers(context)
+      const [from] = await newCustomers(context)
       const credit_party = { mobile_number: person(5) }
       const terms = { request_amount: '1.00', credit_party }
       const { body: quoted } = await shop.quote(await shop.session(from), terms)
@@ -252,7 +252,7 @@ export const transferChecks: Check[] = [
     'history',
     'GET /institution/transaction_history: newest first, both sides masked, over at most 90 days.',
     async (context) => {
-      const [from] = await newcomers(context)
+      const [from] = await newCustomers(context)
       const body = await drafted(context)
       demandAnswer(await context.shop.transfer(body), 200)
       const answer = await context.shop.transferHistory({ mobile_number: from })

@@ -14,7 +14,7 @@ import {
 const tag = 'Accounts'
 const { institutionName: institution_name } = demo
 const ama = { mobile_number: '+12025550100', first_name: 'Ama', last_name: 'Mensah' }
-const newcomer = {
+const newPerson = {
   first_name: 'Efua',
   last_name: 'Sutherland',
   email: 'efua@example.com',
@@ -71,10 +71,10 @@ export const accountOperations: Operations = {
     },
     reasons: ['ACCOUNT_EXISTS'],
     examples: {
-      'A new person': { body: newcomer },
+      'A new person': { body: newPerson },
       'A new person, with an identity document': {
         form: {
-          texts: { ...newcomer, dob: '1990-05-17', id_document1_type: 'passport' },
+          texts: { ...newPerson, dob: '1990-05-17', id_document1_type: 'passport' },
           files: ['id_document1_file', 'poa_file'],
         },
       },

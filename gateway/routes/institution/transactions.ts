@@ -38,7 +38,7 @@ export const institutionTransactionRoutes = [
     body: bodyOfTransaction,
     read: readTransaction,
     institution: ({ body }) => body.transfer_information.institution_name,
-    // Judged by the service, which recognises a repeat first: a spent token does not spoil it.
+    // Judged by the service, which recognises a repeat first: a spent token does not fail it.
     credential: { kind: 'session' },
     async operate(request, { services, projectId }) {
       const { transaction } = await services.institution

@@ -38,7 +38,7 @@ export type Parts = {
 }
 
 /** Where the processes find what they need. */
-export type Surroundings = {
+export type LabAddresses = {
   /** The folder of the version that is started first. */
   version: string
   publicUrl: string
@@ -65,7 +65,7 @@ export async function addHosts(network: Network): Promise<Map<string, Host[]>> {
 export async function startParts(
   machines: Machines,
   hosts: Map<string, Host[]>,
-  around: Surroundings,
+  around: LabAddresses,
 ): Promise<Parts> {
   const all = [...hosts].flatMap(([part, own]) =>
     own.map((host) => replica(machines, part, host, around)),
@@ -95,7 +95,7 @@ function scriptOf(part: string): string {
   return part === 'simulator' ? 'connectors/simulator/main.ts' : `services/${part}/main.ts`
 }
 
-function replica(machines: Machines, part: string, host: Host, around: Surroundings): Replica {
+function replica(machines: Machines, part: string, host: Host, around: LabAddresses): Replica {
   const env = environmentOf(machines, part, host, around)
   let { version } = around
   let running: TiedProcess | undefined
@@ -136,7 +136,7 @@ function environmentOf(
   { folder }: Machines,
   part: string,
   host: Host,
-  around: Surroundings,
+  around: LabAddresses,
 ): Record<string, string> {
   const owner = schemaOwners.find((service): service is SchemaOwner => service === part)
   return {

@@ -322,7 +322,7 @@ export const goodRequests: GoodRequest[] = [
   ...merchantRequests,
 ]
 
-/** One request on its way to be spoiled. */
+/** One request that a test mutates. */
 export type Draft = {
   method: string
   path: string

@@ -12,7 +12,7 @@ const profile = newProfile()
 const { mobile_number } = profile
 const lookup = { lookup_type: 'MOBILE', lookup_value: mobile_number }
 
-/** Sends money of person 00 to the newcomer. */
+/** Sends money of person 00 to the new customer. */
 async function receive(amount: string, more: Json = {}): Promise<unknown> {
   const credit_party = { mobile_number }
   const order = await payments.order(0, 1, { amount, credit_party, ...more })

@@ -1,4 +1,4 @@
-// Spoils one field of a good request at a time, in every way that its type allows.
+// Mutates one field of a good request at a time, in every way that its type allows.
 import { randomInt } from 'node:crypto'
 import {
   type DescField,
@@ -22,14 +22,14 @@ export type Mutation = {
   /** What was done to it. */
   kind: string
   expected: Expected
-  /** Makes the request, with fresh ids each time. An undecodable one still has to be spoiled by `bytesOf`. */
+  /** Makes the request, with fresh ids each time. An undecodable one still has to be mutated by `bytesOf`. */
   make: () => Message
 }
 
 /** What a sweep does with a good request. */
 export type Sweep = {
   mutations: Mutation[]
-  /** The fields that were spoiled, as `pkg.Message.field`. */
+  /** The fields that were mutated, as `pkg.Message.field`. */
   reached: Set<string>
 }
 
@@ -53,7 +53,7 @@ const tooMany = 5_000
 const badText = '@@undecodable@@'
 const badBytes = Buffer.alloc(badText.length, 0xff)
 
-/** Spoils every field that is set in a request. `remake` makes the same good request with fresh ids. */
+/** Mutates every field that is set in a request. `remake` makes the same good request with fresh ids. */
 export function sweepOf(schema: DescMessage, remake: () => Message, facts: FieldFacts): Sweep {
   const mutations: Mutation[] = []
   const reached = new Set<string>()
@@ -76,11 +76,11 @@ export function sweepOf(schema: DescMessage, remake: () => Message, facts: Field
       const put: Write = (root, given) => write(reach(root), field, given)
       if (field.fieldKind === 'list') walkList(field, path, reach)
       else if (field.fieldKind === 'map') walkMap(field, path, reach)
-      else spoil(field, path, put, (root) => read(reach(root), field) as Plain)
+      else mutate(field, path, put, (root) => read(reach(root), field) as Plain)
     }
   }
 
-  function spoil(field: DescField, path: string, put: Write, reach: Reach): void {
+  function mutate(field: DescField, path: string, put: Write, reach: Reach): void {
     if (field.message === undefined) {
       for (const change of changesOf(field, reach(base), facts)) add(change, path, put)
       return
@@ -101,7 +101,7 @@ export function sweepOf(schema: DescMessage, remake: () => Message, facts: Field
     const items = Array.from({ length: tooMany }, () => first)
     add({ kind: 'too many', expected: 'refused', value: items }, path, replace)
     const put: Write = (root, given) => void (listOf(root)[0] = given)
-    spoil(field, `${path}[0]`, put, (root) => listOf(root)[0] as Plain)
+    mutate(field, `${path}[0]`, put, (root) => listOf(root)[0] as Plain)
   }
 
   function walkMap(field: DescField, path: string, reach: Reach): void {
@@ -169,7 +169,7 @@ function changesOf(field: DescField, base: unknown, facts: FieldFacts): Change[]
     case ScalarType.UINT32:
       return uint32Changes
     default:
-      throw new Error(`no way to spoil ${field.parent.typeName}.${field.name}`)
+      throw new Error(`no way to mutate ${field.parent.typeName}.${field.name}`)
   }
 }
 
@@ -218,13 +218,13 @@ function textChanges(base: string): Change[] {
 /** HOSTILE_SHARE=1 puts all hostile texts into each field; without it most fields get one of them, others in each run. */
 export const hostileShare = Number(process.env['HOSTILE_SHARE'] ?? 20)
 const part = hostileShare === 1 ? 1 : hostileShare * 10
-let fieldsSpoiled = randomInt(part)
+let fieldsMutated = randomInt(part)
 
 function hostileChanges(): Change[] {
-  fieldsSpoiled += 1
+  fieldsMutated += 1
   return texts
     .map((value, index): Change => ({ kind: `hostile text ${index}`, expected: 'sane', value }))
-    .filter((_change, index) => (index + fieldsSpoiled) % part === 0)
+    .filter((_change, index) => (index + fieldsMutated) % part === 0)
 }
 
 /** One for each field in turn: the rules of texts refuse all of them alike. */

@@ -164,7 +164,7 @@ it('the SDK pays a bill once for each key, and waits for its outcome', async () 
 it('the SDK creates accounts, also with documents, and verifies the signed callback', async () => {
   const inbox = receiver(mesh)
   const authorisation_token = unique('token')
-  const newcomer = () => ({
+  const newPerson = () => ({
     first_name: 'Efua',
     last_name: 'Sutherland',
     email: 'efua@example.com',
@@ -178,7 +178,7 @@ it('the SDK creates accounts, also with documents, and verifies the signed callb
     'base64',
   )
   const made = await accounts.createPersonalWithDocuments({
-    ...newcomer(),
+    ...newPerson(),
     dob: '1990-05-17',
     selfie: new Blob([png]),
   })
@@ -193,8 +193,8 @@ it('the SDK creates accounts, also with documents, and verifies the signed callb
   })
   expect(body).toMatchObject({ institution_name, account: { onboarding_status: 'completed' } })
 
-  expect((await accounts.createPersonal(newcomer())).account_type).toEqual(expect.any(String))
-  const merchant = { ...newcomer(), business_name: 'A shop' }
+  expect((await accounts.createPersonal(newPerson())).account_type).toEqual(expect.any(String))
+  const merchant = { ...newPerson(), business_name: 'A shop' }
   const { first_name, last_name, email, mobile_number, business_name } = merchant
   const business = { first_name, last_name, email, mobile_number, business_name }
   expect((await accounts.createBusiness(business)).api_key).toHaveLength(32)
