@@ -1,6 +1,6 @@
 // The result of one of doctor's checks.
 
-export type Finding = {
+export type CheckResult = {
   name: string
   result: 'ok' | 'warning' | 'failed'
   /** What was found. */
@@ -9,17 +9,17 @@ export type Finding = {
   advice?: string
 }
 
-/** A finding that is in order. */
-export function ok(name: string, says: string): Finding {
+/** A result that is in order. */
+export function ok(name: string, says: string): CheckResult {
   return { name, result: 'ok', says }
 }
 
-/** A finding about something that works and may not for long; `advice` says what to do. */
-export function warning(name: string, says: string, advice: string): Finding {
+/** A result about something that works and may not for long; `advice` says what to do. */
+export function warning(name: string, says: string, advice: string): CheckResult {
   return { name, result: 'warning', says, advice }
 }
 
-/** A finding that keeps the system from starting; `advice` says what to do. */
-export function failed(name: string, says: string, advice: string): Finding {
+/** A result that keeps the system from starting; `advice` says what to do. */
+export function failed(name: string, says: string, advice: string): CheckResult {
   return { name, result: 'failed', says, advice }
 }

@@ -2,21 +2,15 @@
 import path from 'node:path'
 import type { Command, CommandContext } from '../command.ts'
 import { kindOfState } from '../output/paint.ts'
-import type { Finding } from './check-result.ts'
+import type { CheckResult } from './check-result.ts'
 import {
-  clockFinding,
-  folderFindings,
-  limitFindings,
-  portsFinding,
-  settingsFinding,
+  clockResult,
+  folderResults,
+  limitResults,
+  portsResult,
+  settingsResult,
 } from './preflight.ts'
-import {
-  natsFinding,
-  nodeFindings,
-  packagesFinding,
-  postgresFinding,
-  toolsFinding,
-} from './programs.ts'
+import { natsResult, nodeResults, packagesResult, postgresResult, toolsResult } from './programs.ts'
 
 /** `doctor`. */
 export const doctorCommand: Command = {
@@ -30,33 +24,33 @@ export const doctorCommand: Command = {
 async function doctor({ options, env, json, print, paint }: CommandContext): Promise<number> {
   const asked = options['data-dir']
   const given = asked === undefined ? env : { ...env, PAYWEAVE_DATA_DIR: asked }
-  const findings = await findingsOf(given)
-  const width = Math.max(...findings.map(({ name }) => name.length))
-  for (const finding of findings) {
-    const { name, result, says, advice } = finding
-    if (json) print(JSON.stringify(finding))
+  const results = await resultsOf(given)
+  const width = Math.max(...results.map(({ name }) => name.length))
+  for (const checked of results) {
+    const { name, result, says, advice } = checked
+    if (json) print(JSON.stringify(checked))
     else {
       const todo = advice === undefined ? '' : ` → ${advice}`
       const word = paint(kindOfState(result), result.padEnd(7))
       print(`${word}  ${name.padEnd(width)}  ${says}${todo}`)
     }
   }
-  return findings.some(({ result }) => result === 'failed') ? 1 : 0
+  return results.some(({ result }) => result === 'failed') ? 1 : 0
 }
 
-async function findingsOf(env: NodeJS.ProcessEnv): Promise<Finding[]> {
-  const [settingsLine, settings] = settingsFinding(env)
+async function resultsOf(env: NodeJS.ProcessEnv): Promise<CheckResult[]> {
+  const [settingsLine, settings] = settingsResult(env)
   const dataDir = settings?.dataDir ?? path.resolve(env['PAYWEAVE_DATA_DIR'] ?? '.payweave')
   return [
-    ...nodeFindings(),
-    packagesFinding(),
-    postgresFinding(env, dataDir),
-    await natsFinding(env, dataDir),
-    toolsFinding(),
+    ...nodeResults(),
+    packagesResult(),
+    postgresResult(env, dataDir),
+    await natsResult(env, dataDir),
+    toolsResult(),
     settingsLine,
-    ...(settings === undefined ? [] : [await portsFinding(settings)]),
-    ...folderFindings(dataDir),
-    ...limitFindings(),
-    clockFinding(),
+    ...(settings === undefined ? [] : [await portsResult(settings)]),
+    ...folderResults(dataDir),
+    ...limitResults(),
+    clockResult(),
   ]
 }

@@ -12,7 +12,7 @@ import {
   postgresPort,
   readLaunchSettings,
 } from '../../../deploy/local/settings.ts'
-import { type Finding, failed, ok, warning } from './check-result.ts'
+import { type CheckResult, failed, ok, warning } from './check-result.ts'
 import { readProcesses, runs } from './inspect.ts'
 import { existing } from './programs.ts'
 
@@ -23,8 +23,8 @@ const goodMemoryBytes = 1.5 * gib
 const goodOpenFiles = 4_096
 const clockSlackMs = 60_000
 
-/** Checks the settings of a start, and returns them when they are good. A LaunchError becomes a finding. */
-export function settingsFinding(env: NodeJS.ProcessEnv): [Finding, LaunchSettings | undefined] {
+/** Checks the settings of a start, and returns them when they are good. A LaunchError becomes a result. */
+export function settingsResult(env: NodeJS.ProcessEnv): [CheckResult, LaunchSettings | undefined] {
   try {
     const settings = readLaunchSettings(env)
     return [ok('settings', `port ${settings.port}, block from ${settings.portBase} on`), settings]
@@ -35,10 +35,10 @@ export function settingsFinding(env: NodeJS.ProcessEnv): [Finding, LaunchSetting
 }
 
 /**
- * Checks that every port is free, or used by the system that runs on this data folder. A LaunchError becomes a finding;
+ * Checks that every port is free, or used by the system that runs on this data folder. A LaunchError becomes a result;
  * rejects with any other error.
  */
-export async function portsFinding(settings: LaunchSettings): Promise<Finding> {
+export async function portsResult(settings: LaunchSettings): Promise<CheckResult> {
   const running = Object.entries(readProcesses(settings.dataDir)).filter(([, { pid }]) => runs(pid))
   const own = new Set(running.flatMap(([, { ports }]) => ports))
   const wanted = wantedPorts(settings).filter(({ port }) => !own.has(port))
@@ -77,14 +77,14 @@ function wantedPorts(settings: LaunchSettings): WantedPort[] {
  * Checks that the data folder can be written, that only its owner reads its secrets, and that the disk has room. Throws
  * the system's error when the disk cannot be examined.
  */
-export function folderFindings(dataDir: string): Finding[] {
+export function folderResults(dataDir: string): CheckResult[] {
   const there = existing(dataDir)
   const isNew = there !== dataDir
   const says = isNew ? `${dataDir}, will be created` : dataDir
-  return [rightsFinding(there, dataDir, says), diskFinding(there)]
+  return [rightsResult(there, dataDir, says), diskResult(there)]
 }
 
-function rightsFinding(there: string, dataDir: string, says: string): Finding {
+function rightsResult(there: string, dataDir: string, says: string): CheckResult {
   try {
     fs.accessSync(there, fs.constants.W_OK | fs.constants.X_OK)
   } catch {
@@ -96,7 +96,7 @@ function rightsFinding(there: string, dataDir: string, says: string): Finding {
   return warning('data folder', `other users can read ${sandbox}`, `chmod 600 ${sandbox}`)
 }
 
-function diskFinding(there: string): Finding {
+function diskResult(there: string): CheckResult {
   const { bavail, bsize } = fs.statfsSync(there)
   const bytes = bavail * bsize
   const says = `${(bytes / gib).toFixed(1)} GiB free`
@@ -106,7 +106,7 @@ function diskFinding(there: string): Finding {
 }
 
 /** Checks memory and the limit of open files. */
-export function limitFindings(): Finding[] {
+export function limitResults(): CheckResult[] {
   const bytes = process.availableMemory()
   const says = `${(bytes / gib).toFixed(1)} GiB available, ${os.availableParallelism()} processors`
   const files = openFiles()
@@ -131,7 +131,7 @@ function openFiles(): number | undefined {
  * Checks that the clock (ms since 1970) is not behind the newest file of the checkout: keys, quotes and sessions depend
  * on it.
  */
-export function clockFinding(nowMs = Date.now()): Finding {
+export function clockResult(nowMs = Date.now()): CheckResult {
   const newestMs = fs.statSync(path.join(import.meta.dirname, 'preflight.ts')).mtimeMs
   const says = new Date(nowMs).toISOString()
   if (nowMs + clockSlackMs >= newestMs) return ok('clock', says)

@@ -6,14 +6,14 @@ import { foundNatsProgram, natsInstallLines } from '../../../deploy/local/nats/p
 import { postgresIdentity, postgresPrograms } from '../../../deploy/local/postgres/binaries.ts'
 import { LaunchError } from '../../../deploy/local/preflight/launch-error.ts'
 import { findProgram } from '../../../deploy/local/process/tied-process.ts'
-import { type Finding, failed, ok, warning } from './check-result.ts'
+import { type CheckResult, failed, ok, warning } from './check-result.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
 const oldestNode = 24
 const platforms = new Set(['linux-x64', 'linux-arm64'])
 
 /** Checks the running Node.js and the platform. */
-export function nodeFindings(version = process.versions.node): Finding[] {
+export function nodeResults(version = process.versions.node): CheckResult[] {
   const platform = `${process.platform}-${process.arch}`
   return [
     Number(version.split('.')[0]) >= oldestNode
@@ -37,7 +37,7 @@ const manifestOf = (folder: string): Manifest | undefined => {
 }
 
 /** Checks that the packages of package.json are installed in their exact versions. */
-export function packagesFinding(folder = root): Finding {
+export function packagesResult(folder = root): CheckResult {
   const wanted = Object.entries(manifestOf(folder)?.dependencies ?? {})
   const wrong = wanted.filter(
     ([name, version]) => manifestOf(path.join(folder, 'node_modules', name))?.version !== version,
@@ -48,10 +48,10 @@ export function packagesFinding(folder = root): Finding {
 }
 
 /**
- * Checks PostgreSQL's programs by running one as the user that a start would use. A LaunchError becomes a finding; any
+ * Checks PostgreSQL's programs by running one as the user that a start would use. A LaunchError becomes a result; any
  * other error is thrown.
  */
-export function postgresFinding(env: NodeJS.ProcessEnv, dataDir: string): Finding {
+export function postgresResult(env: NodeJS.ProcessEnv, dataDir: string): CheckResult {
   if (env['DATABASE_URL']) return ok('postgresql', 'yours, by DATABASE_URL')
   try {
     const programs = postgresPrograms()
@@ -70,7 +70,7 @@ export function postgresFinding(env: NodeJS.ProcessEnv, dataDir: string): Findin
  * Checks for nats-server on the PATH, in the cache, or to be fetched. Rejects with a LaunchError when the cache cannot
  * be written.
  */
-export async function natsFinding(env: NodeJS.ProcessEnv, dataDir: string): Promise<Finding> {
+export async function natsResult(env: NodeJS.ProcessEnv, dataDir: string): Promise<CheckResult> {
   if (env['NATS_URL']) return ok('nats-server', 'yours, by NATS_URL')
   const found = await foundNatsProgram({ fallbackDir: existing(dataDir) })
   if (found !== undefined) return ok('nats-server', found)
@@ -86,7 +86,7 @@ export async function natsFinding(env: NodeJS.ProcessEnv, dataDir: string): Prom
 }
 
 /** Checks the tools that end the parts when the launcher is killed, and that let root start PostgreSQL. */
-export function toolsFinding(isRoot = process.getuid?.() === 0): Finding {
+export function toolsResult(isRoot = process.getuid?.() === 0): CheckResult {
   const tools = ['setpriv', 'unshare'].filter((name) => findProgram(name) !== undefined)
   const says = tools.length === 0 ? 'neither setpriv nor unshare' : tools.join(' and ')
   if (tools.includes('setpriv')) return ok('tools', isRoot ? `${says}, for root` : says)
