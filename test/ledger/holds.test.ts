@@ -13,7 +13,7 @@ import {
   listAccountPostings,
   postTransfer,
 } from '../../services/accounts/ledger/operations/ledger.ts'
-import { releaseLapsedHolds } from '../../services/accounts/ledger/workers/workers.ts'
+import { releaseExpiredHolds } from '../../services/accounts/ledger/workers/workers.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { balanceOf, type Harness, moving, newCustomer, startHarness, statement } from './harness.ts'
@@ -204,7 +204,7 @@ describe('a hold past its time', () => {
       reason: 'HOLD_CLOSED',
       message: expect.stringContaining('has lapsed'),
     })
-    await releaseLapsedHolds(db, silentLog)
+    await releaseExpiredHolds(db, silentLog)
     expect(await requireHold(db, projectId, holdId)).toMatchObject({ state: 'expired' })
     expect(await balanceOf(db, accountId)).toEqual({ postedMinor: 1_000n, heldMinor: 0n })
     expect(await voidHold(db, projectId, holdId)).toMatchObject({ state: 'expired' })
@@ -225,7 +225,7 @@ describe('a hold past its time', () => {
       const answers = await Promise.allSettled([
         ...Array.from({ length: 4 }, () => postHold(db, { projectId, holdId, lines })),
         ...Array.from({ length: 3 }, () => voidHold(db, projectId, holdId)),
-        releaseLapsedHolds(db, silentLog),
+        releaseExpiredHolds(db, silentLog),
       ])
       const posts = answers.slice(0, 4).filter(({ status }) => status === 'fulfilled').length
       const voids = answers.slice(4, 7).filter(({ status }) => status === 'fulfilled').length

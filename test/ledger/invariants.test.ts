@@ -13,7 +13,7 @@ import {
 } from '../../services/accounts/ledger/operations/ledger.ts'
 import { checkLedger } from '../../services/accounts/ledger/workers/check.ts'
 import {
-  releaseLapsedHolds,
+  releaseExpiredHolds,
   rollUpInternal,
 } from '../../services/accounts/ledger/workers/workers.ts'
 import { silentLog } from '../support/database.ts'
@@ -160,7 +160,7 @@ async function attempt(made: Made, step: Step): Promise<void> {
     }
     case 'wait':
       harness.clock.advance(step.seconds * 1_000)
-      await releaseLapsedHolds(db, silentLog)
+      await releaseExpiredHolds(db, silentLog)
       return
     case 'fold':
       await rollUpInternal(db, 7)

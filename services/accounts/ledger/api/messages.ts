@@ -145,7 +145,7 @@ export function transferMessage(transfer: Omit<Transfer, 'fingerprint'>): WireTr
 }
 
 /** A hold as a message, amounts in minor units. */
-export function holdMessage(hold: Omit<Hold, 'fingerprint' | 'hasLapsed'>): WireHold {
+export function holdMessage(hold: Omit<Hold, 'fingerprint' | 'hasExpired'>): WireHold {
   return create(HoldSchema, {
     holdId: hold.holdId,
     projectId: hold.projectId,

@@ -128,7 +128,7 @@ export function holdDraft(wanted: NewHold): HoldDraft {
 /** A hold that was just placed, as a read would return it. */
 export function freshHold(
   wanted: NewHold & { createTime: Date },
-): Omit<Hold, 'fingerprint' | 'hasLapsed'> {
+): Omit<Hold, 'fingerprint' | 'hasExpired'> {
   const { projectId, holdId, address, currency, amountMinor, createTime, expireTime } = wanted
   return {
     ...holderKey(address, currency),
@@ -163,7 +163,7 @@ export async function postPosting(tx: Queryable, draft: HoldPosting): Promise<Po
     const known = await readTransfer(tx, projectId, holdId)
     return { ...repeatOf(known, draft), details: hold.details }
   }
-  if (hold.state !== 'open' || hold.hasLapsed) throw closed(hold)
+  if (hold.state !== 'open' || hold.hasExpired) throw closed(hold)
   if (!written.holdersFound) throw accountNotFound('no balance in this currency')
   return refuse('postings', 'must debit the account of the hold by its amount or less')
 }
@@ -231,7 +231,7 @@ async function writeOnePosted(tx: Queryable, draft: HoldPosting): Promise<Writte
   }
 }
 
-function closed({ holdId, state, hasLapsed }: Hold): Failure {
-  const ending = state === 'open' && hasLapsed ? 'has lapsed' : `is ${state}`
+function closed({ holdId, state, hasExpired }: Hold): Failure {
+  const ending = state === 'open' && hasExpired ? 'has lapsed' : `is ${state}`
   return new Failure('HOLD_CLOSED', `hold ${holdId} ${ending}`)
 }

@@ -37,7 +37,7 @@ export type Hold = HolderKey & {
   createTime: Date
   expireTime: Date
   /** True once it has expired, whether a worker has released it yet or not. */
-  hasLapsed: boolean
+  hasExpired: boolean
 }
 
 /** A hold that is to be made. */
@@ -201,7 +201,7 @@ const selectHold = sql(
   `select project_id as "projectId", hold_id as "holdId", fingerprint, holder_id as "holderId",
      holder, currency, amount_minor as "amountMinor", state, reference, description, method,
      metadata, create_time as "createTime", expire_time as "expireTime",
-     expire_time <= business_now() as "hasLapsed"
+     expire_time <= business_now() as "hasExpired"
    from hold where project_id = $1 and hold_id = $2`,
 )
 
@@ -232,16 +232,16 @@ export function addressOfHolder({
   return holder === 'customer' ? { accountId: holderId } : { floatProjectId: holderId }
 }
 
-const selectLapsed = sql(
-  'hold_lapsed',
+const selectExpired = sql(
+  'hold_expired',
   `select project_id as "projectId", hold_id as "holdId" from hold
    where state = 'open' and expire_time <= business_now() order by expire_time limit $1`,
 )
 
 /** Open holds of which the time has run out. Locks nothing. */
-export function findLapsedHolds(
+export function findExpiredHolds(
   q: Queryable,
   limit: number,
 ): Promise<{ projectId: string; holdId: string }[]> {
-  return q.rows(selectLapsed, [limit])
+  return q.rows(selectExpired, [limit])
 }

@@ -2,7 +2,7 @@
 import type { Database, Queryable } from '#platform/db/db.ts'
 import { forEachOf, type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import { findLapsedHolds, writeHoldReleased } from '../store/hold-store.ts'
+import { findExpiredHolds, writeHoldReleased } from '../store/hold-store.ts'
 import { findPendingRollUp, rollUpAccount } from '../store/roll-up-store.ts'
 
 const expiryBatch = 200
@@ -10,8 +10,8 @@ const expiryWidth = 4
 const rollUpBatch = 5_000
 
 /** Releases expired holds; true when there may be more. */
-export async function releaseLapsedHolds(db: Database, log: Logger): Promise<boolean> {
-  const due = await findLapsedHolds(db, expiryBatch)
+export async function releaseExpiredHolds(db: Database, log: Logger): Promise<boolean> {
+  const due = await findExpiredHolds(db, expiryBatch)
   let released = 0
   await forEachOf(due, { width: expiryWidth, kind: 'hold', log }, async ({ projectId, holdId }) => {
     await writeHoldReleased(db, projectId, holdId)
@@ -28,7 +28,7 @@ export function startHoldExpiry(db: Database, log: Logger): Loop {
     log,
     pauseMs: 500,
     idlePauseMs: 1_000,
-    round: () => releaseLapsedHolds(db, log),
+    round: () => releaseExpiredHolds(db, log),
   })
 }
 
