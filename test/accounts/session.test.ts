@@ -175,7 +175,7 @@ describe('a request id', () => {
 
   it('a request id sent fifty times at once gives one session', async () => {
     const requestId = randomUUID()
-    const lookup = { ...byMobile('+12025550100'), requestId, fingerprint: fingerprintOf('herd') }
+    const lookup = { ...byMobile('+12025550100'), requestId, fingerprint: fingerprintOf('burst') }
     const answers = await Promise.all(Array.from({ length: 50 }, () => harness.open(lookup)))
     expect(new Set(answers.map(({ session }) => session?.sessionToken)).size).toBe(1)
     expect(answers[0]?.session).toBeDefined()

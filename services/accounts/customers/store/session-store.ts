@@ -15,9 +15,9 @@ export type SessionRequest = {
   lookupValue: string
   /** Empty texts narrow nothing. */
   institutionName: string
-  firstNameFolded: string
-  lastNameFolded: string
-  emailFolded: string
+  firstNameNormalized: string
+  lastNameNormalized: string
+  emailNormalized: string
   /** Undefined: every call opens a new session. */
   requestId: string | undefined
   fingerprint: Buffer
@@ -123,9 +123,9 @@ export async function openSessionRows(
     column('uuid', ({ projectId }) => projectId),
     column('text', ({ lookupValue }) => lookupValue),
     column('text', ({ institutionName }) => institutionName),
-    column('text', ({ firstNameFolded }) => firstNameFolded),
-    column('text', ({ lastNameFolded }) => lastNameFolded),
-    column('text', ({ emailFolded }) => emailFolded),
+    column('text', ({ firstNameNormalized }) => firstNameNormalized),
+    column('text', ({ lastNameNormalized }) => lastNameNormalized),
+    column('text', ({ emailNormalized }) => emailNormalized),
     column('uuid', ({ requestId }) => requestId),
     column('bytea', ({ fingerprint }) => fingerprint),
     column('uuid', ({ sessionId }) => sessionId),
