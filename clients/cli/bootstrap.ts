@@ -95,9 +95,9 @@ const dayMs = 86_400_000
 
 /** When a new bearer ends, as trust files say it. */
 function expiryOf({ options }: CommandContext): string {
-  const wish = options['expires'] ?? defaultLifetime
-  const days = daysPattern.exec(wish)?.[1]
-  const expiresMs = days === undefined ? readTime(wish) : Date.now() + Number(days) * dayMs
+  const lifetime = options['expires'] ?? defaultLifetime
+  const days = daysPattern.exec(lifetime)?.[1]
+  const expiresMs = days === undefined ? readTime(lifetime) : Date.now() + Number(days) * dayMs
   if (!(expiresMs > Date.now())) {
     throw new UsageError(
       '--expires must be a time in the future, such as 2027-01-31T00:00:00Z or 30d',

@@ -102,7 +102,7 @@ export type CheckoutView = {
 }
 
 /** What the payer chose on the page, as far as the channel offers it. */
-export type Wish = {
+export type PageRequest = {
   /** The payment method. */
   method?: string | undefined
   /** The payer scanned the code of a point of sale. */
@@ -192,7 +192,7 @@ export function progressOf(checkout: CheckoutMessage): Pick<CheckoutView, 'phase
 export function checkoutView(
   checkout: CheckoutMessage,
   language: Language,
-  { method: wanted, isScanned = false }: Wish = {},
+  { method: wanted, isScanned = false }: PageRequest = {},
 ): CheckoutView {
   const { currency, cashCode, expireTime } = checkout
   const say = languages[language]

@@ -84,7 +84,7 @@ describe('a process', () => {
     expect(started.output()).toContain('store closed')
   })
 
-  it('a process takes Ctrl-C and the supervisor’s SIGTERM after it for one wish', async () => {
+  it('a process takes Ctrl-C and the supervisor’s SIGTERM after it for one request', async () => {
     const started = await startReady('plain')
     started.child.kill('SIGINT')
     started.child.kill('SIGTERM')

@@ -11,11 +11,11 @@ import { errorOf, errorOfBytes, type Way, ways } from '../testing/rpc/raw-calls.
 let started: Awaited<ReturnType<typeof startInbox>>
 let port = 0
 beforeAll(async () => {
-  started = await startInbox(async ({ eventIds: [wish = ''] }) => {
-    if (wish === 'wait') await new Promise(() => undefined)
-    if (wish === 'bug') throw new TypeError('secret detail')
-    if (wish === 'large') return { known: [{ eventId: 'x'.repeat(5 << 20) }] }
-    return { known: [{ eventId: wish }] }
+  started = await startInbox(async ({ eventIds: [wanted = ''] }) => {
+    if (wanted === 'wait') await new Promise(() => undefined)
+    if (wanted === 'bug') throw new TypeError('secret detail')
+    if (wanted === 'large') return { known: [{ eventId: 'x'.repeat(5 << 20) }] }
+    return { known: [{ eventId: wanted }] }
   })
   port = started.server.port
 })
@@ -30,8 +30,8 @@ const binaryWays = unaryWays.filter((way) => !way.includes('JSON'))
 const jsonWays = unaryWays.filter((way) => way.includes('JSON'))
 const overHttp = unaryWays.filter((way) => way !== 'a call stream')
 
-function seen(way: Way, wish: string): Uint8Array {
-  const message = create(SeenRequestSchema, { eventIds: [wish] })
+function seen(way: Way, wanted: string): Uint8Array {
+  const message = create(SeenRequestSchema, { eventIds: [wanted] })
   if (!way.includes('JSON')) return toBinary(SeenRequestSchema, message)
   return Buffer.from(toJsonString(SeenRequestSchema, message))
 }

@@ -71,7 +71,7 @@ function job(changes: Partial<NewReplayJob> = {}) {
     fromAt: undefined,
     toAt: undefined,
     ratePerS: 1_000,
-    fingerprint: Buffer.from('wish'),
+    fingerprint: Buffer.from('replay'),
     ...changes,
   })
 }

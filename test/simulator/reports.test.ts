@@ -28,7 +28,7 @@ async function claim() {
 
 const stateStatement = sql(
   'test_report_state',
-  `select delivered_at is not null as "isDelivered", parked_at is not null as "isParked", last_reason as reason
+  `select delivered_at is not null as "isDelivered", parked_at is not null as "isDeadLetter", last_reason as reason
    from report where subject_id = $1`,
 )
 
@@ -44,13 +44,13 @@ async function afterBoth(second: Partial<Sent>, first: Partial<Sent>): Promise<u
 }
 
 it('a late failure leaves what another process has recorded', async () => {
-  const parked = { outcome: 'parked', reason: 'CHARGE_NOT_FOUND' } as const
-  expect(await afterBoth(parked, { reason: 'TIMEOUT' })).toEqual({
+  const deadLetter = { outcome: 'dead_letter', reason: 'CHARGE_NOT_FOUND' } as const
+  expect(await afterBoth(deadLetter, { reason: 'TIMEOUT' })).toEqual({
     isDelivered: false,
-    isParked: true,
+    isDeadLetter: true,
     reason: 'CHARGE_NOT_FOUND',
   })
-  expect(await afterBoth({ reason: 'TIMEOUT' }, parked)).toMatchObject({ isParked: false })
+  expect(await afterBoth({ reason: 'TIMEOUT' }, deadLetter)).toMatchObject({ isDeadLetter: false })
 })
 
 it('a report that was accepted is recorded as delivered, however late', async () => {

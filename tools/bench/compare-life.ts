@@ -34,7 +34,7 @@ const rounds = Number(process.env['BENCH_LIFE_ROUNDS'] ?? 5)
 const burst = Number(process.env['BENCH_LIFE_BURST'] ?? 3_000)
 const warmUp = Math.round(burst / 3)
 const port = 17_150
-const restS = 20
+const idlePhaseS = 20
 const settleMs = 2_000
 
 /** Product and pgbench in turns, the first of which is not counted. */
@@ -60,16 +60,16 @@ export async function measureRest(): Promise<AtRest> {
       await waitForConfirmed(system.databaseUrl)
       await sleep(settleMs)
       const before = readCpu(system.pids)
-      const count = await load.pace(10, restS)
+      const count = await load.pace(10, idlePhaseS)
       await waitForConfirmed(system.databaseUrl)
       const paced = readCpu(system.pids)
       await sleep(settleMs)
       const idle = readCpu(system.pids)
-      await sleep(restS * 1_000)
+      await sleep(idlePhaseS * 1_000)
       const idleS = total(cpuPerRequest(idle, readCpu(system.pids), 1)) / 1e6
       return {
         microsPerPayment: costOf({ cpuMicros: cpuPerRequest(before, paced, count) }),
-        idleShare: idleS / restS,
+        idleShare: idleS / idlePhaseS,
       }
     }),
   )

@@ -11,7 +11,7 @@ const warmUps = 300
 /** Timers of the processes run files that no create needs: a file counts that runs in each of these creates. */
 const counted = 5
 /** After the answer the event is published and the charge announced. */
-const restMs = 300
+const pauseMs = 300
 
 type Coverage = { url: string; functions: { ranges: { count: number }[] }[] }
 type InspectorReply = { id: number; result: { result?: Coverage[] } }
@@ -67,10 +67,10 @@ try {
   const names = Object.keys(inspectorPorts)
   let always: Set<string> | undefined
   for (let n = 0; n < counted; n += 1) {
-    await sleep(restMs)
+    await sleep(pauseMs)
     for (const send of inspected) await send('takePreciseCoverage')
     await create(`counted-${n}`)
-    await sleep(restMs)
+    await sleep(pauseMs)
     const taken = await Promise.all(inspected.map((send) => send('takePreciseCoverage')))
     const ran = new Set(
       taken.flatMap((answer, index) =>

@@ -116,7 +116,7 @@ export function claimReports(
 
 /** What became of sending a report. */
 export type Sent = Pick<Report, 'subjectId' | 'kind' | 'position' | 'attempts'> & {
-  outcome: 'delivered' | 'parked' | 'again'
+  outcome: 'delivered' | 'dead_letter' | 'again'
   reason?: string | undefined
   delayMs?: number | undefined
 }
@@ -126,7 +126,7 @@ const noteReportsStatement = sql(
   'note_reports',
   `update report r set
      delivered_at = case when g.outcome = 'delivered' then clock_now() end,
-     parked_at = case when g.outcome = 'parked' then clock_now() end,
+     parked_at = case when g.outcome = 'dead_letter' then clock_now() end,
      next_at = case when g.outcome = 'again'
        then clock_now() + g.delay_ms * interval '1 millisecond' else r.next_at end,
      last_reason = g.reason

@@ -78,7 +78,7 @@ async function sendOne(report: Report, send: SendReport, log: Logger): Promise<S
         { err: error, kind, outcome: report.outcome, reason },
         'report rejected permanently',
       )
-      return { ...place, outcome: 'parked', reason }
+      return { ...place, outcome: 'dead_letter', reason }
     }
     if (attempts === 1)
       log.warn({ kind, outcome: report.outcome, reason }, 'report not accepted yet')

@@ -279,9 +279,9 @@ describe('a bearer', () => {
       const identity = openIdentity({ name: 'delivery', dir: join(dir, 'delivery'), ...options })
       return { lines, who: () => identity.recognise(`Bearer ${bearerCredential}`) }
     }
-    const unending = openStrictly(harness(startMs))
-    expect(unending.who()).toBeUndefined()
-    expect(unending.lines).toMatchObject([{ level: 'warn', caller: 'auditor' }])
+    const permanent = openStrictly(harness(startMs))
+    expect(permanent.who()).toBeUndefined()
+    expect(permanent.lines).toMatchObject([{ level: 'warn', caller: 'auditor' }])
     const ending = openStrictly(bounded({ expires: '2027-01-02T00:00:00Z' }))
     expect(ending.who()).toBeDefined()
     expect(ending.lines).toEqual([])

@@ -80,7 +80,7 @@ export function openIdentity(options: Options): Identity {
   })
   const trust = watch(trustFile, () => {
     const read = readTrust(dir)
-    if (bearersExpire) dropUnending(read, log)
+    if (bearersExpire) dropWithoutExpiry(read, log)
     return read
   })
   const recognised = new Map<string, Recognised & { authorization: string }>()
@@ -179,7 +179,7 @@ interface IssuedToken {
   expiresMs: number
 }
 
-function dropUnending({ bearers }: Trust, log: Pick<Logger, 'warn'>): void {
+function dropWithoutExpiry({ bearers }: Trust, log: Pick<Logger, 'warn'>): void {
   for (const [digest, { name, expiresMs }] of bearers) {
     if (expiresMs !== undefined) continue
     bearers.delete(digest)

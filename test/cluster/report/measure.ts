@@ -61,7 +61,7 @@ export function measure({ operations, pushes }: Records, { beganMs, overMs }: Wi
     others: others.length,
     othersFailed: others.filter(({ tries }) => !tries.every(isGood)).length,
     failures: failuresOf(operations),
-    gapS: longestGapMs(creates, beganMs) / 1_000,
+    gapS: maxGapMs(creates, beganMs) / 1_000,
     slowestCreateS: max(creates.map(durationMs)) / 1_000,
     disturbedS: Math.max(0, max([...disturbed.map(({ endMs }) => endMs - beganMs), 0])) / 1_000,
     firstPushS: min(after.map(({ receivedMs }) => receivedMs - beganMs)) / 1_000,
@@ -93,7 +93,7 @@ function durationMs(operation: Operation): number {
 }
 
 /** Between two answers of creates, the later of which came after the beginning of the fault. */
-function longestGapMs(creates: Operation[], beganMs: number): number {
+function maxGapMs(creates: Operation[], beganMs: number): number {
   const answersMs = creates
     .flatMap((create) => lastTry(create)?.endMs ?? [])
     .toSorted((one, other) => one - other)
