@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream'
 import { WriteStream } from 'node:tty'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
+import { eventually } from '../../../test/support/eventually.ts'
 import { runCommandLine } from '../main.ts'
 import { painterFor } from './paint.ts'
 import { openProgress } from './progress.ts'
@@ -60,15 +61,21 @@ it('a table has its headings once, columns as wide as the widest cell, and colou
 
 it('a progress bar shows share, count, rate and remaining time on a terminal, and nothing in a pipe', async () => {
   const [screen, pipe] = [terminal(), new PassThrough()]
-  for (const stream of [screen, pipe]) {
-    const progress = openProgress(stream, 'resealed')
-    expect(progress.isShown).toBe(stream === screen)
-    progress.update(100, 0.25)
-    await new Promise((resolve) => setTimeout(resolve, 250))
-    progress.update(200, 0.5)
-    progress.stop()
+  const [onScreen, inPipe] = [screen, pipe].map((stream) => openProgress(stream, 'resealed'))
+  expect([onScreen?.isShown, inPipe?.isShown]).toEqual([true, false])
+  let shown = ''
+  for (const [count, share] of [
+    [100, 0.25],
+    [200, 0.5],
+  ] as const) {
+    for (const progress of [onScreen, inPipe]) progress?.update(count, share)
+    await eventually(() => {
+      shown += textOf(screen)
+      expect(shown).toContain(`resealed ${count}`)
+    })
   }
-  const shown = textOf(screen)
+  for (const progress of [onScreen, inPipe]) progress?.stop()
+  shown += textOf(screen)
   expect(shown).toMatch(/\u2588{6}\u2591{18} 25% {2}resealed 100 {2}\d+\/s {2}\S+ left/)
   expect(shown).toMatch(/\u2588{12}\u2591{12} 50% {2}resealed 200 {2}\d+\/s {2}0:\d\d left/)
   // The cursor is back and the line is empty.

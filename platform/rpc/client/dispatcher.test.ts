@@ -175,9 +175,8 @@ it('a call finds the only instance where it has moved to', async () => {
   const moved = await inbox.start(hosts[1])
   listed = [hosts[1]]
   await old.close()
-  // The answer of a moment ago is still good enough to be believed.
-  await delay(110)
-  await call(newId())
+  // The answer of a moment ago is believed for a moment longer, and its calls fail.
+  await eventually(() => call(newId()))
   expect([old.seen.size, moved.seen.size]).toEqual([1, 1])
 })
 

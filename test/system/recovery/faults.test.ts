@@ -1,5 +1,4 @@
 // Tests the responses to clients while NATS, a service or PostgreSQL is down, and that nothing is lost.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { freeze } from '../../support/freeze.ts'
@@ -48,7 +47,8 @@ describe('while NATS does not answer', () => {
         const watch = startStopwatch()
         created.push(await shop.create(order({ payers: [payer(1)], urls: inbox.urls })))
         expect(watch.elapsedMs()).toBeLessThan(2_500)
-        await sleep(1_500)
+        // The first is created before its process has found out that NATS does not answer, the others after that.
+        await inbox.awaitNotifies(['payment_initiated'], recoveredMs)
       }
       const other = await shop.create(order({ urls: quitted.urls }))
       expect(detailsOf(await shop.cancel(other.id))['status']).toBe('Cancelled')
