@@ -92,7 +92,7 @@ export function describeBills(turns: BillTurn[]): string[] {
   ])
   const head = ['turn', 'payments/s', 'pgbench/s', 'ratio', 'p50 / p99 ms', 'taken by others, %']
   return [
-    `\`POST /bill_payments/pay\` from one float, 64 connections; pgbench: \`yardsticks/bill.sql\`, ${scriptSeconds} s a turn.`,
+    `\`POST /bill_payments/pay\` from one float, 64 connections; pgbench: \`tools/bench/yardsticks/bill.sql\`, ${scriptSeconds} s a turn.`,
     ratioLine('Ratio of payments to transactions of pgbench', ratios, minRatio),
     '',
     ...table([...head, 'not yet posted at the end', 'all posted after s'], rows),

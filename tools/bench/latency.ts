@@ -139,7 +139,7 @@ async function startReceiver(onPush: (transactionId: string) => void) {
 
 const goals = { p50Ms: 8, p99Ms: 40 }
 
-/** The section of results.md. */
+/** The page of results/. */
 export function describeLatency(turns: LatencyTurn[]): string[] {
   const of = (value: (turn: LatencyTurn) => number) => median(turns.map(value))
   const p50Ms = of(({ product }) => product.p50Ms)

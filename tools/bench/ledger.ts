@@ -59,7 +59,7 @@ export function describeLedger(turns: Record<Load, LedgerTurn[]>): string[] {
     const ratios = turns[load].map(({ transfers, pgbench }) => transfers / pgbench)
     return [
       ...(index === 0 ? [] : ['']),
-      `${name}; pgbench: \`yardsticks/${script}.sql\`, ${scriptSeconds} s a turn.`,
+      `${name}; pgbench: \`tools/bench/yardsticks/${script}.sql\`, ${scriptSeconds} s a turn.`,
       ratioLine('Ratio of postings to rows of pgbench', ratios, minRatio),
       '',
       ...table(

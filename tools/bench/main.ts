@@ -1,4 +1,4 @@
-// `npm run bench`: measures the parts named on the command line, or all; writes results.md when asked to record.
+// `npm run bench`: measures the parts named on the command line, or all; writes the pages of results/ when asked to record.
 import { compareCreate, compareStatus } from './compare.ts'
 import { compareBill, describeBills } from './compare-bill.ts'
 import { compareLife, countLifeStatements, describeLife, measureRest } from './compare-life.ts'
@@ -112,7 +112,7 @@ if (unknown.length > 0) {
 for (const [name, run] of Object.entries(parts)) {
   if (named.length > 0 && !named.includes(name)) continue
   const { title, lines } = await run()
-  console.log(`\n## ${title}\n\n${lines.join('\n')}\n`)
+  console.log(`\n# ${title}\n\n${lines.join('\n')}\n`)
   if (records) record(title, lines)
 }
 

@@ -1,4 +1,4 @@
-// Writes measurements as Markdown, into the section of tools/bench/results.md that they replace.
+// Writes measurements as Markdown, into the pages of tools/bench/results that they replace.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -6,7 +6,7 @@ import type { Turn } from './compare.ts'
 import type { Footprint } from './footprint.ts'
 import { connections, type Measured } from './load/measure.ts'
 
-const file = path.join(import.meta.dirname, 'results.md')
+const results = path.join(import.meta.dirname, 'results')
 
 /** What was compared with what must be reached, where something must. */
 export type Goal = {
@@ -125,24 +125,14 @@ export function describeFootprint({ firstReadyMs, secondReadyMs, pssMb }: Footpr
   ]
 }
 
-/** Replaces a section of results.md, or adds it. */
-export function record(title: string, lines: string[]): void {
-  const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : opening
-  const [head = '', ...sections] = text.split(/^## /m)
-  const others = sections.filter((section) => !section.startsWith(`${title}\n`))
-  const at = sections.findIndex((section) => section.startsWith(`${title}\n`))
-  const made = `${title}\n\n${circumstances()}\n\n${lines.join('\n')}\n\n`
-  others.splice(at < 0 ? others.length : at, 0, made)
-  const all = [head, ...others].map((part) => part.trimEnd())
-  fs.writeFileSync(file, `${all.join('\n\n## ')}\n`)
+/** Replaces the page of a measurement, or adds it to the folder and to the list in its README.md. */
+export function record(title: string, lines: string[], folder = results): void {
+  const name = `${title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.md`
+  const page = path.join(folder, name)
+  if (!fs.existsSync(page))
+    fs.appendFileSync(path.join(folder, 'README.md'), `- [${title}](${name})\n`)
+  fs.writeFileSync(page, `# ${title}\n\n${circumstances()}\n\n${lines.join('\n').trimEnd()}\n`)
 }
-
-const opening = `# Measurements
-
-Made by \`npm run bench\` (or \`npm run bench:create\`, \`bench:status\`, \`bench:footprint\`). Product and yardsticks run
-in turns on the same machine, each on an empty database with the same settings, so that ratios hold where
-numbers do not. The load runs on that machine too. How it is measured: [README.md](README.md).
-`
 
 function circumstances(): string {
   const model = os.cpus()[0]?.model ?? 'unknown processor'

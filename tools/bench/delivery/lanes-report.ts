@@ -6,7 +6,7 @@ import type { LaneTurn, LaneWaits } from './lanes.ts'
 /** What must be reached. */
 const goals = { maxShift: 1.2, maxLateMs: 1_000 }
 
-/** The section of results.md. */
+/** The page of results/. */
 export function describeLanes(turns: LaneTurn[]): string[] {
   const shifts = turns.map(({ plain, failing }) => failing.p95Ms / plain.p95Ms)
   const shift = median(shifts)

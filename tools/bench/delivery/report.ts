@@ -6,7 +6,7 @@ import type { DeliveryFindings } from './delivery.ts'
 /** What must be reached. */
 const goals = { minRatio: 0.2, p95Ms: 100, maxShift: 1.2, maxGrowth: 1.1 }
 
-/** The sections of results.md. */
+/** The page of results/. */
 export function describeDelivery(findings: DeliveryFindings): string[] {
   return [
     ...describeSustained(findings),

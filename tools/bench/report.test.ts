@@ -1,0 +1,30 @@
+// Records a measurement in a folder of its own, and checks the list of the recorded ones.
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { temporaryFolder } from '../../test/support/servers.ts'
+import { record } from './report.ts'
+
+/** The pages that the list of a folder names. */
+function listed(folder: string): string[] {
+  const list = fs.readFileSync(path.join(folder, 'README.md'), 'utf8')
+  return [...list.matchAll(/^- \[.+\]\((.+)\)$/gm)].map(([, name = '']) => name)
+}
+
+it('a measurement that is recorded replaces its page, and a new one is listed', () => {
+  const folder = temporaryFolder('results')
+  onTestFinished(() => fs.rmSync(folder, { recursive: true }))
+  fs.writeFileSync(path.join(folder, 'README.md'), '# Measurements\n\n')
+  record('P2p transactions', ['first'], folder)
+  record('Create', ['other'], folder)
+  record('P2p transactions', ['| a | b |', ''], folder)
+  expect(listed(folder)).toEqual(['p2p-transactions.md', 'create.md'])
+  const page = fs.readFileSync(path.join(folder, 'p2p-transactions.md'), 'utf8')
+  expect(page).toMatch(/^# P2p transactions\n\n\S.* UTC, .+\n\n\| a \| b \|\n$/)
+})
+
+it('the list of the recorded measurements names each of their pages', () => {
+  const folder = path.join(import.meta.dirname, 'results')
+  const pages = fs.readdirSync(folder).filter((name) => name !== 'README.md')
+  expect(listed(folder).toSorted()).toEqual(pages.toSorted())
+})
