@@ -61,7 +61,7 @@ const insertStatement = sql(
    returning ${columns}`,
 )
 
-/** Stores a request; undefined when one about the same subject waits. Waits for another that is being stored. */
+/** Stores a request; undefined when one about the same subject waits. Waits for another that is being stored. Rejects as a Queryable does. */
 export async function insertApproval(
   tx: Queryable,
   { caller, requestId }: Actor,
@@ -88,7 +88,7 @@ const waitingStatement = sql(
    where project_id = $1 and subject_id = $2 and state = 'waiting'`,
 )
 
-/** The request about a subject that waits, if there is one. Locks nothing. */
+/** The request about a subject that waits, if there is one. Locks nothing. Rejects as a Queryable does. */
 export function findWaiting(
   db: Queryable,
   { projectId, subjectId }: SubjectKey,
@@ -101,7 +101,7 @@ const readStatement = sql(
   `select ${columns} from approval where project_id = $1 and approval_id = $2`,
 )
 
-/** One approval of a project. Locks nothing. */
+/** One approval of a project; undefined when it is unknown. Locks nothing. Rejects as a Queryable does. */
 export function readApproval(
   db: Queryable,
   { projectId, approvalId }: ApprovalKey,
@@ -117,7 +117,7 @@ const decideStatement = sql(
    returning ${columns}`,
 )
 
-/** Stores the decision about a request that waits; undefined for any other. Locks its row. */
+/** Stores the decision about a request that waits; undefined for any other. Locks its row. Rejects as a Queryable does. */
 export function decideApproval(
   tx: Queryable,
   { projectId, approvalId }: ApprovalKey,
@@ -135,7 +135,7 @@ const rejectStatement = sql(
    where project_id = $1 and subject_id = $2 and state = 'waiting' and expire_time > clock_now()`,
 )
 
-/** Rejects the request about a subject that waits, if there is one. Locks its row. */
+/** Rejects the request about a subject that waits, if there is one. Locks its row. Rejects as a Queryable does. */
 export async function rejectWaiting(
   tx: Queryable,
   { projectId, subjectId }: SubjectKey,
@@ -185,7 +185,7 @@ const lists = {
 const firstId = '00000000-0000-0000-0000-000000000000'
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** Approvals behind `afterId`: those that wait oldest first, all others newest first. Locks nothing. */
+/** Approvals behind `afterId`: those that wait oldest first, all others newest first. Locks nothing. Rejects as a Queryable does. */
 export function listApprovals(
   db: Queryable,
   { projectId, subjectId, state }: ApprovalFilter,

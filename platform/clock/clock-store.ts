@@ -21,7 +21,7 @@ const advanceStatement = sql('clock_advance', 'select advance_clock($1)::float8 
 
 /**
  * Moves business time until it is so far ahead; returns by how many milliseconds it moved, 0 when it was as far. Waits for another move, until
- * the end of its transaction.
+ * the end of its transaction. Rejects as a Queryable does.
  */
 export async function moveBusinessClock(tx: Queryable, aheadMs: bigint): Promise<number> {
   return (await tx.row<{ movedMs: number }>(advanceStatement, [aheadMs]))?.movedMs ?? 0

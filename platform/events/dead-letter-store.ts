@@ -138,7 +138,7 @@ const insertStatement = sql(
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${timeOf('$12')})`,
 )
 
-/** Writes who decided what, in the transaction that does it. */
+/** Writes who decided what, in the transaction that does it. Rejects as a Queryable does. */
 export async function insertDecision(
   tx: Queryable,
   decision: Decision,

@@ -49,7 +49,7 @@ const ink = '#16191d'
 const muted = '#545c66'
 const hair = '#dde1e6'
 
-/** The receipt on one page of A5, or a longer one where its texts are. */
+/** The receipt on one page of A5, or a longer one where its texts are. Rejects with the library's error. */
 export async function drawReceipt(receipt: PrintedReceipt): Promise<Buffer> {
   const usual = await drawPage(receipt, a5.height)
   if (usual.end <= a5.height - margin) return usual.pdf

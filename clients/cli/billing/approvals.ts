@@ -95,7 +95,7 @@ const reject: ApprovalWork = async (context, approvals, connection) => {
   await printApproval(context, approval)
 }
 
-/** Prints one approval, as the list does. */
+/** Prints one approval, as the list does. Never rejects. */
 export async function printApproval(
   context: CommandContext,
   approval: Approval | undefined,

@@ -58,7 +58,7 @@ export async function lookAtFolder(dataDir: string): Promise<SystemState> {
 
 /**
  * Inspects a system of which only the address is known, through its gateway's readiness; one that does not answer is
- * down.
+ * down. Never rejects.
  */
 export async function lookAtAddress(baseUrl: string): Promise<SystemState> {
   const mesh = await readinessOf(baseUrl)

@@ -22,7 +22,7 @@ export interface Http1Options {
   stalledMs: number
 }
 
-/** Makes the application, which answers each path that is no method as an unknown one. It does not listen yet. */
+/** Makes the application, which answers each path that is no method as an unknown one. It does not listen yet. Rejects with Fastify's error. */
 export async function createHttp1App(options: Http1Options): Promise<FastifyInstance> {
   const { handlers, edge, dropper, takeUnary, stopping, stalledMs } = options
   const app = fastify({
