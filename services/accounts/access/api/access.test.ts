@@ -1,70 +1,22 @@
 // Tests over RPC, on a real database, that a token of one project gives no access to another.
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Client } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
-import { migrationFolders } from '#platform/db/schemas.ts'
-import { openIdentity } from '#platform/rpc/auth/identity.ts'
-import { writeIdentities } from '#platform/rpc/auth/trust.ts'
-import {
-  createRpcClient,
-  createRpcPool,
-  type RpcPool,
-  withProject,
-} from '#platform/rpc/client/client.ts'
-import { type RpcServer, serveRpc } from '#platform/rpc/server/server.ts'
-import {
-  createTestDatabase,
-  silentLog,
-  type TestDatabase,
-} from '../../../../test/support/database.ts'
+import { type AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
+import { withProject } from '#platform/rpc/client/client.ts'
+import { type AccessHarness, startAccess } from '../../../../test/accounts/access-harness.ts'
 import { pngChunk, samplePng } from '../../../../test/support/files/png.ts'
-import { fixedKeys } from '../../../../test/support/keys.ts'
-import { accessService } from './access.ts'
 
-const dir = mkdtempSync(join(tmpdir(), 'payweave-accounts-'))
-const pools: RpcPool[] = []
-let database: TestDatabase
-let server: RpcServer
+let harness: AccessHarness
 let gateway: Client<typeof AccessService>
 let launcher: Client<typeof AccessService>
 
 beforeAll(async () => {
-  writeIdentities(dir, ['accounts', 'gateway', 'launcher'])
-  const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log: silentLog })
-  database = await createTestDatabase('accounts', migrationFolders('accounts'))
-  const administration = {
-    db: database.open(),
-    secrets: { pepper: fixedKeys(), seal: fixedKeys() },
-    publishAccessChanged: async () => {},
-    notify: () => {},
-  }
-  server = await serveRpc({
-    host: '127.0.0.1',
-    port: 0,
-    identity: identityOf('accounts'),
-    log: silentLog,
-    routes: (router) => router.service(AccessService, accessService(administration)),
-  })
-  const url = `http://127.0.0.1:${server.port}`
-  const clientOf = (name: string) => {
-    const pool = createRpcPool(url)
-    pools.push(pool)
-    const identity = identityOf(name)
-    return createRpcClient(AccessService, { url, audience: 'accounts', identity, pool })
-  }
-  gateway = clientOf('gateway')
-  launcher = clientOf('launcher')
+  harness = await startAccess('gateway', 'launcher')
+  gateway = harness.clientOf('gateway')
+  launcher = harness.clientOf('launcher')
 })
-afterAll(async () => {
-  await Promise.all(pools.map((pool) => pool.close()))
-  await server.close()
-  await database.drop()
-  rmSync(dir, { recursive: true })
-})
+afterAll(() => harness.close())
 
 async function newShop(name: string) {
   const environment = Environment.SANDBOX

@@ -1,8 +1,5 @@
 // Shows over RPC, on a real database, what operators see and repeat, and that the audit misses no change.
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
@@ -14,64 +11,22 @@ import {
   Environment,
   type ListAuditRequestSchema,
 } from '#gen/payweave/accounts/v1/access_pb.js'
-import { migrationFolders } from '#platform/db/schemas.ts'
-import { openIdentity } from '#platform/rpc/auth/identity.ts'
-import { writeIdentities } from '#platform/rpc/auth/trust.ts'
-import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/client/client.ts'
 import { runWithContext } from '#platform/rpc/context.ts'
-import { type RpcServer, serveRpc } from '#platform/rpc/server/server.ts'
 import { newTraceparent } from '#platform/telemetry/spans.ts'
-import {
-  createTestDatabase,
-  silentLog,
-  type TestDatabase,
-} from '../../../../test/support/database.ts'
-import { fixedKeys } from '../../../../test/support/keys.ts'
-import { accessService } from '../api/access.ts'
+import { type AccessHarness, startAccess } from '../../../../test/accounts/access-harness.ts'
 
-const dir = mkdtempSync(join(tmpdir(), 'payweave-administration-'))
 const environment = Environment.SANDBOX
 const mobileNumber = '+12025550123'
-let database: TestDatabase
-let server: RpcServer
-let pool: RpcPool
+let harness: AccessHarness
 let access: Client<typeof AccessService>
 let asPerson: Client<typeof AccessService>
 
 beforeAll(async () => {
-  writeIdentities(dir, ['accounts', 'launcher', 'console'])
-  const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log: silentLog })
-  database = await createTestDatabase('accounts', migrationFolders('accounts'))
-  const administration = {
-    db: database.open(),
-    secrets: { pepper: fixedKeys(), seal: fixedKeys() },
-    publishAccessChanged: async () => {},
-    notify: () => {},
-  }
-  server = await serveRpc({
-    host: '127.0.0.1',
-    port: 0,
-    identity: identityOf('accounts'),
-    log: silentLog,
-    routes: (router) => router.service(AccessService, accessService(administration)),
-  })
-  const url = `http://127.0.0.1:${server.port}`
-  pool = createRpcPool(url)
-  const identity = identityOf('launcher')
-  access = createRpcClient(AccessService, { url, audience: 'accounts', identity, pool })
-  asPerson = createRpcClient(AccessService, {
-    url,
-    audience: 'accounts',
-    identity: identityOf('console'),
-    pool,
-  })
+  harness = await startAccess('launcher', 'console')
+  access = harness.clientOf('launcher')
+  asPerson = harness.clientOf('console')
 })
-afterAll(async () => {
-  await pool.close()
-  await server.close()
-  await database.drop()
-  rmSync(dir, { recursive: true })
-})
+afterAll(() => harness.close())
 
 async function newProject(): Promise<string> {
   const { project } = await access.createProject({ name: `Project ${randomUUID()}`, environment })

@@ -4,7 +4,7 @@ import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Account } from '../domain/account.ts'
 import type { Question } from '../domain/review.ts'
 import { accountColumns } from './account-store.ts'
-import type { OnboardingCallback } from './review-store.ts'
+import { callbackAndAccount, callbackColumns, type OnboardingCallback } from './review-store.ts'
 
 /** How a question stands; `lapsed` means refused for lack of an answer. */
 export type ChallengeState = 'open' | 'approved' | 'rejected' | 'lapsed'
@@ -64,9 +64,7 @@ type ChallengeRow = OnboardingCallback & { state: ChallengeState; overdue: boole
 
 const lockStatement = sql(
   'challenge_lock',
-  `select c.state, c.expire_time <= business_now() as overdue, c.project_id as "projectId",
-     c.request_id as "requestId", c.mobile_number_as_sent as "mobileNumberAsSent",
-     c.callback_url as "callbackUrl", c.authorisation_token_sealed as "authorisationTokenSealed",
+  `select c.state, c.expire_time <= business_now() as overdue, ${callbackColumns('c')},
      ${accountColumns}
    from challenge c
    join account a on a.account_id = c.account_id
@@ -81,24 +79,8 @@ export async function lockChallenge(
 ): Promise<Challenge | undefined> {
   const row = await tx.row<ChallengeRow>(lockStatement, [challengeId])
   if (row === undefined) return undefined
-  const {
-    state,
-    overdue,
-    projectId,
-    requestId,
-    mobileNumberAsSent,
-    callbackUrl,
-    authorisationTokenSealed,
-    ...account
-  } = row
-  const callBack = {
-    projectId,
-    requestId,
-    mobileNumberAsSent,
-    callbackUrl,
-    authorisationTokenSealed,
-  }
-  return { state, overdue, ...callBack, account }
+  const { state, overdue, ...rest } = row
+  return { state, overdue, ...callbackAndAccount(rest) }
 }
 
 const endStatement = sql(

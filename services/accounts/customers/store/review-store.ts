@@ -70,6 +70,25 @@ export type OnboardingCallback = {
   authorisationTokenSealed: string | null
 }
 
+/** The columns of an OnboardingCallback, in SQL. */
+export const callbackColumns = (table: 'r' | 'c') =>
+  `${table}.project_id as "projectId", ${table}.request_id as "requestId",
+     ${table}.mobile_number_as_sent as "mobileNumberAsSent", ${table}.callback_url as "callbackUrl",
+     ${table}.authorisation_token_sealed as "authorisationTokenSealed"`
+
+/** The callback and the account of a row with the columns of both. */
+export function callbackAndAccount({
+  projectId,
+  requestId,
+  mobileNumberAsSent,
+  callbackUrl,
+  authorisationTokenSealed,
+  ...account
+}: OnboardingCallback & Account): OnboardingCallback & { account: Account } {
+  const callback = { projectId, requestId, mobileNumberAsSent, callbackUrl }
+  return { ...callback, authorisationTokenSealed, account }
+}
+
 /** A review with its account. */
 export type Review = OnboardingCallback & { state: ReviewState; account: Account }
 
@@ -77,9 +96,7 @@ type ReviewRow = OnboardingCallback & { state: ReviewState } & Account
 
 const lockStatement = sql(
   'review_lock',
-  `select r.state, r.project_id as "projectId", r.request_id as "requestId",
-     r.mobile_number_as_sent as "mobileNumberAsSent", r.callback_url as "callbackUrl",
-     r.authorisation_token_sealed as "authorisationTokenSealed", ${accountColumns}
+  `select r.state, ${callbackColumns('r')}, ${accountColumns}
    from review r
    join account a on a.account_id = r.account_id
    join institution i on i.institution_id = r.institution_id
@@ -90,23 +107,8 @@ const lockStatement = sql(
 export async function lockReview(tx: Queryable, reviewId: string): Promise<Review | undefined> {
   const row = await tx.row<ReviewRow>(lockStatement, [reviewId])
   if (row === undefined) return undefined
-  const {
-    state,
-    projectId,
-    requestId,
-    mobileNumberAsSent,
-    callbackUrl,
-    authorisationTokenSealed,
-    ...account
-  } = row
-  const callBack = {
-    projectId,
-    requestId,
-    mobileNumberAsSent,
-    callbackUrl,
-    authorisationTokenSealed,
-  }
-  return { state, ...callBack, account }
+  const { state, ...rest } = row
+  return { state, ...callbackAndAccount(rest) }
 }
 
 const endStatement = sql(
