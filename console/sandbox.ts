@@ -62,7 +62,7 @@ async function runTrigger(trigger: Trigger, target: Target): Promise<Outcome> {
     receiver: (kind) => receiverAt(target.simulatorUrl ?? '', kind, signal),
     withinMs,
   })
-  // Whatever went wrong, the person is to see which calls were made until then.
+  // Also after an error the person is to see which calls were made until then.
   return await outcome.then(
     (facts) => ({ calls: [...calls], facts: masked(facts) }),
     (error: Error) => ({ calls: [...calls], mistake: error.message }),

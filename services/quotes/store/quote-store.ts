@@ -165,7 +165,7 @@ const byId = sql(
   `select ${columns} from quote where project_id = $1 and quote_id = $2`,
 )
 
-/** Reads a quote of a project, of whatever institution. Locks nothing. */
+/** Reads a quote of a project, of any institution. Locks nothing. */
 export async function findQuote(
   db: Queryable,
   projectId: string,
