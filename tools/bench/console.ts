@@ -4,10 +4,10 @@ import path from 'node:path'
 import { localPeople } from '../../console/sign-in/local-provider.ts'
 import { signInKeyFile } from '../../deploy/local/sign-in-key.ts'
 import { type Browser, newBrowser } from '../../test/console/http-browser.ts'
+import { bulkLoad } from './bulk-load.ts'
 import { onSystem } from './compare.ts'
 import { waitForQuiet } from './load/processes.ts'
 import { all, quantile, shown, type Times, timesOf, verdict } from './load/times.ts'
-import { layDown } from './past.ts'
 import { table, whole } from './report.ts'
 import { measureTables } from './store/growth-store.ts'
 import { consoleUrl, emptyFolder, startMeshOn } from './systems.ts'
@@ -31,7 +31,7 @@ type Found = { payments: number; pages: number; first: Times[]; far: Times[] }
 /** About three minutes, two of them to store the payments. */
 export async function measureConsole(say: (line: string) => void): Promise<Found> {
   const folder = keptFolder || emptyFolder()
-  await layDown(folder, past, say)
+  await bulkLoad(folder, past, say)
   return await onSystem(
     async () => {
       const system = await startMeshOn(folder)

@@ -1,9 +1,10 @@
 // Compares creations and reads of the product beside a million payments with those on an empty database; no yardstick.
+
+import { bulkLoad } from './bulk-load.ts'
 import { onSystem } from './compare.ts'
 import { type Measured, measure } from './load/measure.ts'
 import { waitForQuiet } from './load/processes.ts'
 import { createShape, type RequestShape, statusShape } from './load/requests.ts'
-import { layDown } from './past.ts'
 import {
   measureTables,
   newestPaymentIds,
@@ -52,7 +53,7 @@ type Load = { shape: RequestShape; ids: string[] }
 /** Both meshes stand at the same time and take turns; six minutes, four of them when the payments are stored already. */
 export async function compareGrowth(say: (line: string) => void): Promise<Growth> {
   const folder = keptFolder || emptyFolder()
-  await layDown(folder, past, say)
+  await bulkLoad(folder, past, say)
   return await onSystem(
     () => startMeshOn(emptyFolder(), {}, secondPorts),
     (empty) =>

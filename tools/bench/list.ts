@@ -1,10 +1,10 @@
 // Measures how fast GET /payments/list answers beside a million payments: the first page and the thousandth, in turns.
 import { Agent, request } from 'undici'
+import { bulkLoad } from './bulk-load.ts'
 import { onSystem } from './compare.ts'
 import { waitForQuiet } from './load/processes.ts'
 import { edgeHeaders, type Target } from './load/requests.ts'
 import { all, quantile, shown, type Times, timesOf, verdict } from './load/times.ts'
-import { layDown } from './past.ts'
 import { table, whole } from './report.ts'
 import { measureTables } from './store/growth-store.ts'
 import { emptyFolder, startMeshOn } from './systems.ts'
@@ -37,7 +37,7 @@ type Found = { payments: number; measured: Measured[] }
 /** About five minutes, two of them to store the payments. */
 export async function measureList(say: (line: string) => void): Promise<Found> {
   const folder = keptFolder || emptyFolder()
-  await layDown(folder, past, say)
+  await bulkLoad(folder, past, say)
   return await onSystem(
     async () => {
       const system = await startMeshOn(folder)

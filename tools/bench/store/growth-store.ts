@@ -16,17 +16,17 @@ export type Past = {
  * payee and task, and so many events, all of them done. No service may run meanwhile: the tables have no indexes
  * until their rows are there.
  */
-export async function layDownPast(databaseUrl: string, past: Past): Promise<void> {
+export async function loadHistory(databaseUrl: string, past: Past): Promise<void> {
   // Neither waits for the other, and the machine has two cores.
   await Promise.all([
-    onDatabase(databaseUrl, (client) => layDownPayments(client, past.payments)),
-    onDatabase(databaseUrl, (client) => layDownEvents(client, past.events)),
+    onDatabase(databaseUrl, (client) => loadPayments(client, past.payments)),
+    onDatabase(databaseUrl, (client) => loadEvents(client, past.events)),
   ])
   await onDatabase(databaseUrl, (client) => client.query('checkpoint'))
 }
 
 /** A second between one payment and the next. */
-async function layDownPayments(client: Client, count: number): Promise<void> {
+async function loadPayments(client: Client, count: number): Promise<void> {
   await client.query('set search_path = payments')
   await client.query(
     `create temp table pattern as
@@ -48,7 +48,7 @@ async function layDownPayments(client: Client, count: number): Promise<void> {
 }
 
 /** Spread evenly over the time that they are kept for, so that some are due to be deleted all the time. */
-async function layDownEvents(client: Client, count: number): Promise<void> {
+async function loadEvents(client: Client, count: number): Promise<void> {
   await client.query('set search_path = payments')
   await client.query(
     'create temp table pattern as select * from outbox order by occurred_at limit 1',

@@ -1,13 +1,13 @@
-// Lays down a past of payments in a folder before the mesh stands on it: copies of one payment that the product made.
+// Loads payments of the past into a folder before the mesh starts on it: copies of one payment that the product made.
 import fs from 'node:fs'
 import path from 'node:path'
 import { measure } from './load/measure.ts'
 import { createShape } from './load/requests.ts'
-import { layDownPast, type Past } from './store/growth-store.ts'
+import { loadHistory, type Past } from './store/growth-store.ts'
 import { onDatabaseOf, startMeshOn } from './systems.ts'
 
-/** While nothing but the laying down is at work. What is there in the end is on the disk and the same. */
-const laying = {
+/** While the bulk load runs alone; the rows are the same, and on disk at its end. */
+const loading = {
   synchronous_commit: 'off',
   maintenance_work_mem: '1GB',
   max_wal_size: '16GB',
@@ -17,12 +17,12 @@ const laying = {
 }
 
 /** Makes one payment and copies it; does nothing in a folder that has its past already. */
-export async function layDown(
+export async function bulkLoad(
   folder: string,
   past: Past,
   say: (line: string) => void,
 ): Promise<void> {
-  const mark = path.join(folder, 'laid-down')
+  const mark = path.join(folder, 'loaded')
   if (fs.existsSync(mark)) return
   fs.mkdirSync(folder, { recursive: true, mode: 0o711 })
   const mesh = await startMeshOn(folder)
@@ -31,7 +31,7 @@ export async function layDown(
   await measure(mesh, { shape: createShape(mesh.target), ...one })
   await mesh.stopServing()
   const begunMs = performance.now()
-  await onDatabaseOf(folder, laying, (databaseUrl) => layDownPast(databaseUrl, past))
+  await onDatabaseOf(folder, loading, (databaseUrl) => loadHistory(databaseUrl, past))
   fs.writeFileSync(mark, '')
   say(`stored in ${((performance.now() - begunMs) / 1_000).toFixed(0)} s`)
 }
