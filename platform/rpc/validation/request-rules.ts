@@ -21,15 +21,11 @@ const maxListed = 2_000
 export function rulesCheck({ input }: DescMethod): Check {
   const compiled = validator.validate(input, create(input))
   if (compiled.kind === 'error') throw compiled.error
-  listing.validate(input, create(input))
   const findBadTime = badTimeFinder(input)
   return (message) => {
-    const found = validator.validate(input, message)
+    const found = (isSmall(message) ? validator : firstOnly).validate(input, message)
     if (found.kind === 'error') throw found.error
-    if (found.kind === 'invalid') {
-      const all = isSmall(message) ? listing.validate(input, message) : found
-      throw refusalOf((all.kind === 'invalid' ? all : found).violations.map(wordsOf))
-    }
+    if (found.kind === 'invalid') throw refusalOf(found.violations.map(wordsOf))
     const field = findBadTime?.(message)
     if (field !== undefined) throw refusalOf([{ ...invalidField, field, rule: timeRule }])
   }
@@ -54,9 +50,9 @@ function regexMatch(pattern: string, text: string): boolean {
   return regex.test(text)
 }
 
-// The first bad field is enough to refuse a request; a message may hold a million of them.
-const validator = createValidator({ failFast: true, regexMatch })
-const listing = createValidator({ regexMatch })
+const validator = createValidator({ regexMatch })
+/** For a large message: the first bad field is enough to refuse it, and it may hold a million. Compiles a rule at its first use. */
+const firstOnly = createValidator({ failFast: true, regexMatch })
 
 /** Whether a message has few enough fields and items to look for all violations. */
 function isSmall(message: Message): boolean {
