@@ -9,6 +9,15 @@ const derive = promisify<Buffer, Buffer, number, Buffer>(scrypt)
 const hashBytes = 32
 const saltBytes = 16
 
+let previous: Promise<unknown> = Promise.resolve()
+
+/** One at a time, of all of the process: many at once take the processors from the calls that wait for nothing but an answer. */
+function deriveAlone(secret: Buffer, salt: Buffer): Promise<Buffer> {
+  const hash = previous.then(() => derive(secret, salt, hashBytes))
+  previous = hash.catch(() => undefined)
+  return hash
+}
+
 /** A pin as its table row holds it, with the id of its pepper. Peppered, since a million pins are soon tried. */
 export async function hashPin(
   { pepper }: AccountSecrets,
@@ -16,5 +25,5 @@ export async function hashPin(
 ): Promise<{ salt: Buffer; hash: Buffer; pepperId: string }> {
   const salt = randomBytes(saltBytes)
   const { keyId: pepperId, key } = pepper().current
-  return { salt, hash: await derive(hashKey(key, `pin${pin}`), salt, hashBytes), pepperId }
+  return { salt, hash: await deriveAlone(hashKey(key, `pin${pin}`), salt), pepperId }
 }
