@@ -28,8 +28,14 @@ export interface DeliveryProcess {
   stop(signal?: NodeJS.Signals): Promise<{ code: number | null; tookMs: number }>
 }
 
-/** Starts it and waits until it is ready. */
-export async function startDeliveryProcess(env: Record<string, string>): Promise<DeliveryProcess> {
+/**
+ * Starts it and waits until it is ready.
+ * @throws what it has printed, when it ends or is not ready in time; it is then gone
+ */
+export async function startDeliveryProcess(
+  env: Record<string, string>,
+  readyWithinMs = 40_000,
+): Promise<DeliveryProcess> {
   const secrets = mkdtempSync(path.join(os.tmpdir(), 'payweave-delivery-'))
   const sha256 = createHash('sha256').update(bearer).digest('hex')
   writeIdentities(secrets, ['delivery'], [{ name: 'operator', sha256, rpcs: ['*'] }])
@@ -50,10 +56,27 @@ export async function startDeliveryProcess(env: Record<string, string>): Promise
   const output = gather(child)
   const url = `http://127.0.0.1:${port}`
   const adminUrl = `http://127.0.0.1:${adminPort}`
-  await eventually(async () => {
-    const answer = await fetch(`${adminUrl}/readyz`).catch(() => undefined)
-    return answer?.ok ?? false
-  }, 40_000)
+  const isAlive = () => child.exitCode === null && child.signalCode === null
+  const stop: DeliveryProcess['stop'] = async (signal = 'SIGTERM') => {
+    const startedMs = performance.now()
+    if (isAlive()) {
+      const exited = once(child, 'exit')
+      child.kill(signal)
+      await exited
+    }
+    rmSync(secrets, { recursive: true, force: true })
+    return { code: child.exitCode, tookMs: performance.now() - startedMs }
+  }
+  try {
+    await eventually(async () => {
+      const answer = await fetch(`${adminUrl}/readyz`).catch(() => undefined)
+      return !isAlive() || (answer?.ok ?? false)
+    }, readyWithinMs)
+    if (!isAlive()) throw new Error('it has ended')
+  } catch (error) {
+    await stop('SIGKILL')
+    throw new Error(`delivery did not become ready: ${output()}`, { cause: error })
+  }
   return {
     url,
     adminUrl,
@@ -67,16 +90,7 @@ export async function startDeliveryProcess(env: Record<string, string>): Promise
       })
       return (await answer.json()) as Record<string, unknown>
     },
-    async stop(signal = 'SIGTERM') {
-      const startedMs = performance.now()
-      if (child.exitCode === null && child.signalCode === null) {
-        const exited = once(child, 'exit')
-        child.kill(signal)
-        await exited
-      }
-      rmSync(secrets, { recursive: true, force: true })
-      return { code: child.exitCode, tookMs: performance.now() - startedMs }
-    },
+    stop,
   }
 }
 
