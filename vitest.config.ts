@@ -1,5 +1,6 @@
 // Runs the pure tests beside the code and those in test/, but for the ones of the whole system.
 import { defineConfig } from 'vitest/config'
+import { longestFirst } from './test/support/longest-first.ts'
 
 // The tests of the whole system have a configuration of their own, test/system/vitest.config.ts.
 const exclude = ['node_modules/**', 'gen/**', '.payweave/**', 'test/system/**']
@@ -29,6 +30,28 @@ const apart = [
   'test/rpc/*',
 ].map((name) => `${name}.test.ts`)
 
+/** The longest ones of each project, in the order in which they begin. */
+const longest = [
+  'test/browser/every-page',
+  'test/rpc/request-memory',
+  'test/delivery/recovery',
+  'local/preflight/launch-errors',
+  'test/delivery/leases',
+  'local/launch',
+  'test/browser/live',
+  'local/stores',
+  'test/browser/pages',
+  'test/simulator/kill',
+  'test/simulation/simulation',
+  'test/console/browser-pages',
+  'test/connectors/stripe',
+  'test/connectors/momo',
+  'test/events/cluster',
+  'test/simulator/conformance',
+  'test/events/loss',
+  'test/delivery/stalled-tail',
+]
+
 /** Both run at once. */
 function project(name: string, test: { include: string[]; exclude: string[]; isolate: boolean }) {
   return { extends: true as const, test: { name, ...test } }
@@ -48,6 +71,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
+    sequence: { sequencer: longestFirst(longest) },
     projects: [
       project('apart', { include: apart, exclude, isolate: true }),
       project('together', {
