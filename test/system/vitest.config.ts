@@ -1,7 +1,6 @@
 // Runs the black-box tests of the whole system: first those that share one, then those that break one of their own, then what looks at the traces of all.
-import path from 'node:path'
 import { defineConfig } from 'vitest/config'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { longestFirst } from '../support/longest-first.ts'
 
 // quote-execution counts the money of people whom others pay too.
 const breaking = [
@@ -23,34 +22,29 @@ const breaking = [
 ].map((name) => `test/system/${name}.test.ts`)
 const last = ['test/system/accounts/secrets.test.ts']
 
-/** Begun last, one of them would keep a single worker busy at the end of its group. */
+/** The longest ones, in the order in which they begin. */
 const longest = [
-  'planted-defects',
-  'sandbox',
-  'campaign',
-  'faults',
-  'kill-pushes',
-  'quote-times',
-  'settings',
-  'onboarding',
-  'payers-browser',
-  'cli-tools',
-  'bills',
-  'institution',
-  'delivery',
-]
-
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await BaseSequencer.prototype.sort.call(this, files)
-    return sorted.toSorted((one, other) => placeOf(one) - placeOf(other))
-  }
-}
-
-function placeOf({ moduleId }: TestSpecification): number {
-  const place = longest.indexOf(path.basename(moduleId, '.test.ts'))
-  return place < 0 ? longest.length : place
-}
+  'tools/docs',
+  'hostile/hostile',
+  'tools/settings',
+  'accounts/onboarding',
+  'tools/guides',
+  'money/bills',
+  'tools/cli-tools',
+  'payments/payers-browser',
+  'money/institution',
+  'tools/sandbox',
+  'rpc-input/sweep',
+  'recovery/faults',
+  'accounts/keys',
+  'recovery/kill-pushes',
+  'recovery/campaign',
+  'tools/planted-defects',
+  'recovery/bill-faults',
+  'recovery/disk-full-writes',
+  'recovery/exhaustion',
+  'recovery/disk-full',
+].map((name) => `system/${name}`)
 
 type Group = {
   include: string[]
@@ -74,7 +68,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 240_000,
     teardownTimeout: 60_000,
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: longestFirst(longest) },
     globalSetup: ['test/system/shared-mesh.ts'],
     projects: [
       group('shared', 0, {
