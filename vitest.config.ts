@@ -1,6 +1,6 @@
 // Runs the pure tests beside the code and those in test/, but for the ones of the whole system.
 import { defineConfig } from 'vitest/config'
-import { longestFirst } from './test/support/longest-first.ts'
+import { longestFirst } from './test/support/runner/longest-first.ts'
 
 // The tests of the whole system have a configuration of their own, test/system/vitest.config.ts.
 const exclude = ['node_modules/**', 'gen/**', '.payweave/**', 'test/system/**']

@@ -1,6 +1,6 @@
 // Runs the black-box tests of the whole system: first those that share one, then those that break one of their own, then what looks at the traces of all.
 import { defineConfig } from 'vitest/config'
-import { longestFirst } from '../support/longest-first.ts'
+import { longestFirst } from '../support/runner/longest-first.ts'
 
 // quote-execution counts the money of people whom others pay too.
 const breaking = [
