@@ -63,7 +63,7 @@ describe('a claim', () => {
   it('a claim of someone else stops a decision before it reaches its service', async () => {
     const { staff, projects, calls } = harness.peers
     const { projectId, delivery } = projects.demo
-    hold('console:other@example.com', [BILL, REFUND, ONBOARDING, SETTLEMENT, DEAD_LETTER])
+    hold('console:other@example.com', [BILL, REFUND, ONBOARDING, SUSPENSE, SETTLEMENT, DEAD_LETTER])
     const browser = await harness.signedIn('ama')
     const evidence = { note: 'their statement', reason: 'their passport' }
     calls.length = 0

@@ -20,7 +20,7 @@ import { firstRows, sendCsv } from '../list.ts'
 
 const path = '/routing'
 /** Most rows of routes have a form. The file has all. */
-const pageSize = 25
+const pageSize = 24
 
 /** Registers `/routing`, its file and its forms. */
 export function registerRouting(

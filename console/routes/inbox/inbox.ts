@@ -143,7 +143,7 @@ async function show(work: Work, clients: Clients) {
       ...missingSection(missing),
       ...(waiting ?? []),
       {
-        note: 'The oldest first. Ask the biller or the provider by another way before you request a decision on a bill, which a second person approves, pay the payer of a failed refund yourself, correct what a settlement was refused for before you retry it, and open the profile of a new customer. Money in suspense came without a claim on it and is refunded by itself, once: what stays lacks a settlement in the ledger, which its button posts. Of refused settlements these are the newest 100, of suspense the oldest 200.',
+        note: 'The oldest first. Ask the biller or the provider by another way before you request a decision on a bill, which a second person approves, pay the payer of a failed refund yourself, correct what a settlement was refused for before you retry it, and open the profile of a new customer. Money in suspense came without a claim on it and is refunded by itself, once: what stays lacks a settlement in the ledger, which its button posts. Of suspense these are the oldest 200.',
         filters: {
           fields: [
             {
