@@ -50,7 +50,8 @@ export interface Stored {
 
 /*
  * The inbox decides which events are new, so a repeated event stores nothing. A push to a URL that is gone for its subject is
- * born `gone`; one of a lane that is paused waits. The first array is a sub-select, so that the statement is planned once and not for each length.
+ * born `gone`; one of a lane that is paused waits. Such a lane is locked: a pause that ends meanwhile either is seen, or makes the lane ready
+ * after the commit. The first array is a sub-select, so that the statement is planned once and not for each length.
  * "in" is below another operator, or it would become a join that compares each push with each event.
  */
 const storeStatement = sql(
@@ -60,6 +61,9 @@ const storeStatement = sql(
      select event_id from unnest((select $1::uuid[])) as t(event_id) order by event_id
      on conflict (event_id) do nothing
      returning event_id
+   ), paused as materialized (
+     select endpoint_id from endpoint where endpoint_id = any ($4::uuid[]) and paused_at is not null
+     order by endpoint_id for no key update
    ), stored as (
      insert into delivery (
        delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, occurred_at, traceparent,
@@ -88,7 +92,7 @@ const storeStatement = sql(
        )
        left join gone_url as g on g.project_id = n.project_id and g.subject_id = n.subject_id
          and g.url_sha256 = n.url_sha256
-       left join endpoint as paused on paused.endpoint_id = n.endpoint_id and paused.paused_at is not null
+       left join paused on paused.endpoint_id = n.endpoint_id
      ) as placed
      where (event_id in (select taken.event_id from taken)) is true
      on conflict (delivery_id) do nothing
@@ -130,25 +134,9 @@ export async function storeEvents(db: Database, intake: Intake): Promise<Stored>
     ({ deliveryId, endpointId }) => !direct.has(deliveryId) && makesReady.has(endpointId),
   )
   const signed = pushes.filter(({ signing }) => signing !== undefined)
-  const stored =
-    waiting.length === 0 && signed.length === 0
-      ? readStored(await db.rows<StoredPush>(storeStatement, columns(intake)))
-      : await storeTogether(db, intake, waiting, signed)
-  // Their lane was paused, or their URL is gone: the lane may have been resumed before they were there to be seen.
-  const held = pushes.filter(
-    ({ deliveryId, eventId }) =>
-      direct.has(deliveryId) && stored.newEvents.has(eventId) && !stored.startedAt.has(deliveryId),
-  )
-  if (held.length > 0) await makeLanesReady(db, held)
-  return stored
-}
-
-function storeTogether(
-  db: Database,
-  intake: Intake,
-  waiting: NewDelivery[],
-  signed: NewDelivery[],
-): Promise<Stored> {
+  if (waiting.length === 0 && signed.length === 0) {
+    return readStored(await db.rows<StoredPush>(storeStatement, columns(intake)))
+  }
   return db.transaction(async (tx) => {
     // One round trip: they run in this order on the connection of the transaction.
     const [rows] = await Promise.all([

@@ -12,6 +12,7 @@ import {
   PauseEndpointRequestSchema,
   ResumeEndpointRequestSchema,
 } from '#gen/payweave/delivery/v1/endpoint_pb.js'
+import { sql } from '#platform/db/db.ts'
 import { type Caller, runWithContext } from '#platform/rpc/context.ts'
 import { newTraceparent } from '#platform/telemetry/spans.ts'
 import { endpointService } from '../../../services/delivery/api/replays.ts'
@@ -22,6 +23,13 @@ import type { DeliveryWorker } from '../../../services/delivery/workers/worker.t
 import { eventually } from '../../support/eventually.ts'
 import { startHarness } from '../harness.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
+
+const resumed = sql('test_resume', 'update endpoint set paused_at = null where endpoint_id = $1')
+const waits = sql(
+  'test_waits',
+  `select pid from pg_locks join pg_stat_activity using (pid)
+   where datname = current_database() and not granted`,
+)
 
 let harness: Awaited<ReturnType<typeof startHarness>>
 let receiver: Receiver
@@ -99,6 +107,25 @@ it('nothing of a paused lane is sent, fresh or due, and all of it once it is res
   expect(receiver.requests).toHaveLength(4)
   const [again = ''] = await harness.pushDirectly(worker, { url })
   await delivered(again)
+})
+
+it('a push that is stored while its lane is being resumed waits for that, and is sent', async () => {
+  receiver = await startReceiver()
+  const url = `${receiver.url}/hook`
+  const [first = ''] = await harness.push({ url })
+  const worker = harness.worker()
+  await eventually(async () => expect(await harness.state(first)).toBe('delivered'))
+  const { pause, lanes } = serviceFor(worker)
+  const [lane] = await lanes(false)
+  await pause(lane?.endpointId ?? '')
+  let pushed: Promise<string[]> | undefined
+  await harness.db.transaction(async (tx) => {
+    await tx.run(resumed, [lane?.endpointId])
+    pushed = harness.pushDirectly(worker, { url })
+    await eventually(async () => expect(await harness.db.rows(waits, [])).not.toEqual([]))
+  })
+  const [fresh = ''] = (await pushed) ?? []
+  await eventually(async () => expect(await harness.state(fresh)).toBe('delivered'))
 })
 
 it('a paused lane is claimed by nobody, not even by a process that knows of its backlog, and is no backlog itself', async () => {
