@@ -35,8 +35,9 @@ const kinds: Record<Task['kind'], CallKind> = {
 
 /**
  * The handlers of PaymentOperationsService. `settleRefund` refuses a refund that has not failed, `retryCall` a call
- * that is not open, `enquireAttempt` and `repeatRefund` what has an outcome, with CHARGE_NOT_FOUND, `listProcessingAttempts` a bad page token with INVALID_PARAMETER. All reject as a Queryable does. What asks again, or sends a
- * call once more, writes an action of its caller in the same transaction.
+ * that is not open, `enquireAttempt` and `repeatRefund` what has an outcome, with CHARGE_NOT_FOUND, `listProcessingAttempts` a bad page
+ * token with INVALID_PARAMETER. All reject as a Queryable does. What asks again, or sends a call once more, writes an action of its caller
+ * in the same transaction.
  */
 export function paymentOperationsService(
   db: Database,

@@ -17,7 +17,8 @@ const usualPageSize = 100
 
 /**
  * The handlers of SettlementPostingService; `notify` starts a round of the job. `retrySettlement` refuses a settlement that is not
- * refused with TRANSFER_NOT_FOUND, `postPaymentSettlements` a payment without a settlement with PAYMENT_NOT_FOUND. They reject as a Queryable does, and return at most 100 refused settlements.
+ * refused with TRANSFER_NOT_FOUND, `postPaymentSettlements` a payment without a settlement with PAYMENT_NOT_FOUND, `getBackfill` a bad page
+ * token with INVALID_PARAMETER. They reject as a Queryable does.
  */
 export function settlementPostingService(
   options: RetryOptions,
