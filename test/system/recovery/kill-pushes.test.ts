@@ -1,4 +1,5 @@
-// Measures how soon a healthy receiver gets pushes again after a fault; how many rounds is set by KILL_PUSH_ROUNDS.
+// A healthy receiver gets pushes again after a fault before a lease from before the fault expires: the lease was released. The seconds
+// are reported, not asserted; KILL_PUSH_ROUNDS sets how many rounds run.
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
@@ -11,7 +12,8 @@ import { type Stopwatch, startStopwatch } from '../../support/stopwatch.ts'
 import { type Merchant, merchant, order, payer } from '../harness.ts'
 
 const rounds = Number(process.env['KILL_PUSH_ROUNDS'] ?? '1')
-const withinMs = 5_000
+/** With it a lease is valid for 130 s, longer than any recovery here takes. */
+const deliveryTimeoutS = 60
 const frozenMs = 20_000
 /** A system that was killed is as long in starting as one that is new. */
 const timeoutMs = rounds * 240_000
@@ -24,7 +26,10 @@ let shop: Merchant
 let server: Receiver
 
 beforeAll(async () => {
-  ;[mesh, server] = await Promise.all([startMesh({ name: 'kill-pushes' }), startReceiver()])
+  ;[mesh, server] = await Promise.all([
+    startMesh({ name: 'kill-pushes', settings: { DELIVERY_TIMEOUT_S: String(deliveryTimeoutS) } }),
+    startReceiver(),
+  ])
   shop = merchant(mesh)
 })
 afterAll(async () => {
@@ -33,8 +38,21 @@ afterAll(async () => {
 })
 
 type Figures = { fault: string; firstMs: number; repeatedMs: number }
+type Lease = { token: string; until: string }
 
 const figures: Figures[] = []
+
+/** Leases of the pushes that are in flight, or were when their process or PostgreSQL ended. */
+const leases = () =>
+  mesh.rows<Lease>(
+    "select lease_token as token, lease_until::text as until from delivery.delivery where state = 'sending'",
+  )
+
+/** Those of the leases that have expired by now. */
+const expired = (before: Lease[]) =>
+  mesh.rows('select until from unnest($1::timestamptz[]) until where until <= clock_timestamp()', [
+    before.map(({ until }) => until),
+  ])
 
 /** Payments whose pushes go to two URLs of one receiver, until it is over; what fails is left. */
 async function trade(isOver: () => boolean): Promise<void> {
@@ -76,16 +94,21 @@ async function deliveryIsReady(before: number): Promise<void> {
   }, repeatedWithinMs)
 }
 
-/** Measures from the recovery to the first push to each URL, and to the repeats of all that were in flight: none is `missing`. */
+/**
+ * Waits for the first push to each URL and for the repeats of all that were in flight (none is `missing`), while every lease from
+ * before the fault is still valid; measures both from the recovery.
+ */
 async function measure(
   fault: string,
   watch: Stopwatch,
+  before: Lease[],
   missing: () => unknown[] | Promise<unknown[]>,
 ): Promise<void> {
   await eventually(paths, (now) => expect(now.size).toBe(2), repeatedWithinMs)
   const firstMs = watch.elapsedMs()
   await eventually(missing, (now) => expect(now).toEqual([]), repeatedWithinMs)
   figures.push({ fault, firstMs, repeatedMs: watch.elapsedMs() })
+  expect(await expired(before), `${fault}: leases that expired before the pushes`).toEqual([])
 }
 
 function report(): void {
@@ -101,19 +124,21 @@ function report(): void {
 async function breakAndMeasure(fault: string, breakIt: () => Promise<void>): Promise<void> {
   await fillLanes()
   const orphans = server.requests.map(idOf)
+  const held = await leases()
+  expect(held).not.toEqual([])
   const before = mesh.pid('delivery')
   await breakIt()
   server.requests.length = 0
   server.answer(status(200))
   await deliveryIsReady(before)
-  await measure(fault, startStopwatch(), () => {
+  await measure(fault, startStopwatch(), held, () => {
     const seen = new Set(server.requests.map(idOf))
     return orphans.filter((id) => !seen.has(id))
   })
 }
 
 it(
-  'a healthy receiver gets pushes within 5 s of the recovery from each fault',
+  'a healthy receiver gets pushes after each fault before the leases from before it expire',
   async () => {
     for (let round = 0; round < rounds; round += 1) {
       await breakAndMeasure('delivery killed', async () => {
@@ -129,12 +154,6 @@ it(
       await crashDatabase()
     }
     report()
-    for (const { fault, firstMs, repeatedMs } of figures) {
-      expect({ fault, firstMs: Math.round(firstMs), isSoon: firstMs < withinMs }).toMatchObject({
-        isSoon: true,
-      })
-      expect({ fault, repeatedMs, isSoon: repeatedMs < withinMs }).toMatchObject({ isSoon: true })
-    }
   },
   timeoutMs,
 )
@@ -153,7 +172,8 @@ async function freezeDatabase(): Promise<void> {
   await sleep(frozenMs)
   server.requests.length = 0
   goOn()
-  await measure('PostgreSQL frozen', startStopwatch(), () => [])
+  const watch = startStopwatch()
+  await measure('PostgreSQL frozen', watch, await leases(), () => [])
   isOver = true
   await Promise.all(traders)
 }
@@ -180,11 +200,9 @@ async function crashDatabase(): Promise<void> {
   await eventually(() => mesh.pid('postgres') !== before, repeatedWithinMs)
   await deliveryIsReady(0)
   const watch = startStopwatch()
-  const lost = await mesh.rows<{ token: string }>(
-    "select lease_token as token from delivery.delivery where state = 'sending'",
-  )
+  const lost = await leases()
   server.requests.length = 0
-  await measure('PostgreSQL killed', watch, () =>
+  await measure('PostgreSQL killed', watch, lost, () =>
     mesh.rows(
       "select delivery_id from delivery.delivery where state = 'sending' and lease_token = any($1)",
       [lost.map(({ token }) => token)],
