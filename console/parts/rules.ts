@@ -201,6 +201,7 @@ export const rulesOfPrometheus: readonly string[] = [
   'PayweaveCertificateExpires',
   'PayweaveCertificatesNotScraped',
   'PayweaveNatsServerDown',
+  'PayweaveNatsFilesRefused',
   'PayweaveStreamControllerDown',
   'PayweavePostgresStandbyLost',
   'PayweaveLogNotArchived',

@@ -13,7 +13,7 @@ import {
   rules as shown,
 } from '../../console/parts/rules.ts'
 import { temporaryFolder } from '../support/servers.ts'
-import { type Manifest, ofKind, render } from './kustomize.ts'
+import { type Manifest, ofKind, optional, overlays, render } from './kustomize.ts'
 import { programOrSkip } from './program.ts'
 
 type Rule = {
@@ -23,6 +23,7 @@ type Rule = {
   labels: { severity: string }
   annotations: { summary: string; runbook: string }
 }
+type Recorded = { record: string; expr: string; labels: { namespace: string } }
 type Panel = { title: string; targets: { expr: string }[] }
 
 const root = path.join(import.meta.dirname, '..', '..')
@@ -31,10 +32,11 @@ const run = promisify(execFile)
 const sections = ['Symptom', 'Impact', 'Diagnosis', 'Fix', 'Prevention']
 const folder = temporaryFolder('alerts')
 const manifests = render('production')
-const groups: { rules: Rule[] }[] = ofKind(manifests, 'PrometheusRule').flatMap(
-  ({ spec }) => spec.groups,
-)
-const rules = groups.flatMap((group) => group.rules)
+type Group = { rules: (Rule | Recorded)[] }
+const groupsOf = (objects: Manifest[]): Group[] =>
+  ofKind(objects, 'PrometheusRule').flatMap(({ spec }) => spec.groups)
+const groups = groupsOf(manifests)
+const rules = groups.flatMap((group) => group.rules.filter((rule) => 'alert' in rule))
 const dashboards = ofKind(manifests, 'ConfigMap')
   .filter(({ metadata }) => metadata.labels?.['grafana_dashboard'] === '1')
   .flatMap(({ data }) => Object.values(data as Record<string, string>))
@@ -156,6 +158,21 @@ describe('alerts and dashboards', () => {
     expect(queries.length).toBeGreaterThan(40)
   })
 
+  it.each(overlays)('the alerts of %s are about its own namespace', (overlay) => {
+    const objects = render(overlay)
+    const [namespace] = ofKind(objects, 'Namespace')
+    for (const { rules: all } of groupsOf(objects)) {
+      const recorded = all.filter((rule) => 'record' in rule)
+      expect(recorded.map(({ expr, labels }) => ({ expr, labels }))).toEqual([
+        { expr: 'vector(1)', labels: { namespace: namespace?.metadata.name } },
+      ])
+      // Another group may not be there.
+      const asked = all.flatMap(({ expr }) => expr.match(/\bpayweave:\w+/g) ?? [])
+      expect(new Set(asked)).toEqual(new Set(recorded.map(({ record }) => record)))
+      expect(all.filter(({ expr }) => expr.includes('absent('))).toEqual([])
+    }
+  })
+
   it('alerts have a runbook each, which shows the same expression, and no runbook is left over', () => {
     for (const { alert, expr, labels, annotations } of rules) {
       const text = fs.readFileSync(path.join(root, annotations.runbook), 'utf8')
@@ -169,20 +186,22 @@ describe('alerts and dashboards', () => {
     expect(files.toSorted()).toEqual(wanted.toSorted())
   })
 
-  it('the alerts about certificates name each certificate of a process, of a connector and of NATS', () => {
-    const file = path.join(root, 'deploy/k8s/components/mesh-tls/certificates.yaml')
-    const documents = fs.readFileSync(file, 'utf8').split(/^---$/m)
-    const names = documents
-      .filter((text) => /^kind: Certificate$/m.test(text))
-      .map((text) => /^ {2}name: (\S+)$/m.exec(text)?.[1])
+  it('the alerts about certificates name each certificate of a process, of a connector, of a team, of the toolbox and of NATS', () => {
+    const certificates = (objects: Manifest[]) =>
+      ofKind(objects, 'Certificate').map(({ metadata }) => metadata.name)
+    const names = certificates(manifests)
     expect(names.length).toBeGreaterThan(8)
     const rule = rules.find(({ alert }) => alert === 'PayweaveCertificateExpires')
     const [, watched = ''] = /name=~"([^"]+)"/.exec(rule?.expr ?? '') ?? []
-    expect(watched.split('|').toSorted()).toEqual([...names, 'connector-.+'].toSorted())
+    const added = certificates(render(optional)).filter((name) => !names.includes(name))
+    expect(watched.split('|').toSorted()).toEqual(
+      [...names, ...added, 'connector-.+', 'team-.+'].toSorted(),
+    )
     const counted = rules.find(({ alert }) => alert === 'PayweaveCertificatesNotScraped')
-    // An installation has as many connectors as it likes, so these are not counted.
-    const others = watched.replace('|connector-.+', '')
-    expect(counted?.expr).toContain(`name=~"${others}"})) < ${names.length}\n`)
+    // An installation has optional parts, and as many connectors and teams as it likes, so these are not counted.
+    const [, always] = /name=~"([^"]+)"/.exec(counted?.expr ?? '') ?? []
+    expect(always?.split('|').toSorted()).toEqual(names.toSorted())
+    expect(counted?.expr).toContain(`) < ${names.length}\n`)
   })
 
   it('the index of runbooks has every alert', async () => {
@@ -253,12 +272,18 @@ alert rules by \`npx vitest run test/deploy/alerts.test.ts -u\`.
     const checked = await run(promtool, ['check', 'rules', 'rules.yaml', 'panels.yaml'], {
       cwd: folder,
     })
-    expect(checked.stdout).toContain(`${rules.length} rules found`)
+    // With the one of each group that records its namespace.
+    expect(checked.stdout.match(/\d+ rules found/)?.[0]).toBe(
+      `${rules.length + groups.length} rules found`,
+    )
     const tests = fs.readFileSync(path.join(folder, 'tests.yaml'), 'utf8')
     // One that must be raised and one that must not, for each; then those that need no metrics.
     const tried = [...tests.matchAll(/alertname: (\w+)/g)].map(([, alert]) => alert)
     const raisedByNothing = [
       'PayweavePartsNotScraped',
+      'PayweaveConsoleDown',
+      'PayweaveNatsServerDown',
+      'PayweaveStreamControllerDown',
       'PayweaveLedgerNotChecked',
       'PayweaveCertificatesNotScraped',
       'PayweaveLogNotArchived',
@@ -271,14 +296,24 @@ alert rules by \`npx vitest run test/deploy/alerts.test.ts -u\`.
       'PayweaveLogNotArchived',
       'PayweaveLogNotArchived',
       'PayweaveLogNotArchived',
-      'PayweaveNatsServerDown',
-      'PayweaveStreamControllerDown',
+    ]
+    // Two installations and services of others in one Prometheus.
+    const apart = [
+      'PayweavePartDown',
+      'PayweavePartsNotScraped',
       'PayweaveLedgerNotChecked',
+      'PayweaveCertificateExpires',
+      'PayweaveCertificatesNotScraped',
+      'PayweaveLogNotArchived',
+      'PayweaveBackupOld',
+      'PayweavePostgresStandbyLost',
+      'PayweaveRestoreDrillOld',
     ]
     expect(tried).toEqual([
       ...[...rules, ...rules].map(({ alert }) => alert),
       ...raisedByNothing,
       ...raisedOtherwise,
+      ...apart,
     ])
     const { stdout } = await run(promtool, ['test', 'rules', 'tests.yaml'], { cwd: folder })
     expect(stdout).toContain('SUCCESS')

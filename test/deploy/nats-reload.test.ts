@@ -1,5 +1,5 @@
 // Runs the container of the NATS pods that reloads certificates and passwords, beside a real server with the files of the manifests, and
-// compares the dashboard with what that server shows.
+// compares the dashboard and the alerts with what that server shows.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
@@ -77,14 +77,14 @@ beforeAll(async () => {
   fs.writeFileSync(at('etc/nats/routes.conf'), `${password}${routes}`)
   setPassword('before')
   const program = await natsProgram({ fallbackDir: folder, log: () => {} })
-  start(program, ['--config', at('etc/nats/nats.conf')], {
+  start(program, ['--config', at('etc/nats/nats.conf'), '--log', at('log')], {
     SERVER_NAME: 'nats-0',
     ROUTE_ADDRESS: `127.0.0.1:${route}`,
   })
   const { containers } = ofKind(render('production'), 'StatefulSet')[0]?.spec.template.spec ?? {}
   const reload = containers.find(({ name }: { name: string }) => name === 'reload')
   const [shell, ...args] = reload.command.map((text: string) =>
-    moved(text).replace('sleep 10', 'sleep 0.1'),
+    moved(text).replace('sleep 10', 'sleep 0.1').replace('-ge 60', '-ge 5'),
   )
   start(shell, args, { PATH: `${path.dirname(program)}:${process.env['PATH']}` })
 })
@@ -109,25 +109,68 @@ it('NATS presents a renewed certificate and takes new passwords without a restar
   expect(started.map(({ exitCode }) => exitCode)).toEqual([null, null])
 }, 120_000)
 
+it('NATS that refuses its files keeps what it loaded, and shows since when', async () => {
+  await eventually(() => logIn('second', 'after'))
+  const client = await connect({
+    servers: `localhost:${port}`,
+    user: 'gateway',
+    pass: 'after',
+    tls: { caFile: path.join(at('second'), 'ca.crt') },
+    reconnect: false,
+  })
+  const loaded = await loadTime()
+  // It reads them again and again, also when nothing has changed, and no client notices.
+  await eventually(async () => expect(await loadTime()).toBeGreaterThan(loaded))
+  const certificate = at('etc/nats-tls/tls.crt')
+  const sound = fs.readFileSync(certificate)
+  fs.writeFileSync(certificate, 'broken')
+  await eventually(() => expect(refusals()).toBeGreaterThan(0))
+  const refusedSince = await loadTime()
+  const before = refusals()
+  await eventually(() => expect(refusals()).toBeGreaterThan(before))
+  expect(await loadTime()).toBe(refusedSince)
+  await logIn('second', 'after')
+  fs.writeFileSync(certificate, sound)
+  await eventually(async () => expect(await loadTime()).toBeGreaterThan(refusedSince))
+  expect(client.isClosed()).toBe(false)
+  await client.close()
+}, 120_000)
+
+/** How often the server has refused its files. */
+function refusals(): number {
+  return fs.readFileSync(at('log'), 'utf8').match(/Failed to reload/g)?.length ?? 0
+}
+
+type Varz = { config_load_time: string }
+
+async function readVarz(): Promise<Varz> {
+  const response = await fetch(`http://127.0.0.1:${monitorPort}/varz`)
+  return (await response.json()) as Varz
+}
+
+/** When the server last took its files, in milliseconds since 1970. */
+async function loadTime(): Promise<number> {
+  return Date.parse((await readVarz()).config_load_time)
+}
+
+/** What prometheus-nats-exporter shows as a number of milliseconds. */
+const times = new Set(['start', 'config_load_time'])
+
 /** The names that prometheus-nats-exporter gives to the numbers of an object of the monitoring port. */
 function metricNames(prefix: string, object: object): string[] {
   return Object.entries(object).flatMap(([key, value]) => {
     const name = `${prefix}_${key}`
-    if (typeof value === 'number') return [name]
+    if (typeof value === 'number' || times.has(key)) return [name]
     return typeof value === 'object' && value !== null ? metricNames(name, value) : []
   })
 }
 
-it('NATS shows the numbers of a server that its dashboard asks for', async () => {
-  const varz = await eventually(async () => {
-    const response = await fetch(`http://127.0.0.1:${monitorPort}/varz`)
-    return (await response.json()) as object
-  })
-  const dashboard = fs.readFileSync(
-    path.join(manifestsRoot, 'components/monitoring/nats.json'),
-    'utf8',
+it('NATS shows the numbers of a server that its dashboard and the alerts ask for', async () => {
+  const varz = await eventually(readVarz)
+  const texts = ['nats.json', 'alerts.yaml'].map((file) =>
+    fs.readFileSync(path.join(manifestsRoot, 'components/monitoring', file), 'utf8'),
   )
-  const asked = new Set(dashboard.match(/gnatsd_varz_\w+/g))
+  const asked = new Set(texts.flatMap((text) => text.match(/gnatsd_varz_\w+/g) ?? []))
   expect(asked.size).toBeGreaterThan(5)
   const shown = new Set(metricNames('gnatsd_varz', varz))
   expect([...asked].filter((name) => !shown.has(name))).toEqual([])

@@ -172,6 +172,17 @@ const patchesOf = Object.entries({
 const sameByKustomize = {
   namespace: 'shop',
   resources: ['.'],
+  replacements: [
+    {
+      source: { kind: 'Namespace', fieldPath: 'metadata.name' },
+      targets: [
+        {
+          select: { kind: 'PrometheusRule' },
+          fieldPaths: ['spec.groups.0.rules.0.labels.namespace'],
+        },
+      ],
+    },
+  ],
   components: ['../../components/registry', '../../components/storage-class'],
   images: [
     {

@@ -29,6 +29,10 @@ const storageClass = (indent: string, field: string) =>
 const fields: [RegExp, string | ((value: unknown) => string)][] = [
   [/ metadata\.namespace$/, '{{ .Release.Namespace }}'],
   [/^RoleBinding\/.* subjects\.\d+\.namespace$/, '{{ .Release.Namespace }}'],
+  [
+    /^PrometheusRule\/\S+ spec\.groups\.0\.rules\.0\.labels\.namespace$/,
+    '{{ .Release.Namespace }}',
+  ],
   // A PostgreSQL of the chart is there only after the installation; one elsewhere is there before.
   [
     /-expand\S* metadata\.annotations\.helm\.sh\/hook$/,
