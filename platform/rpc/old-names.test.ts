@@ -47,6 +47,8 @@ const eventIds = ['one', 'two']
 async function startNew(options: Partial<ServeRpcOptions> = {}) {
   const observed: string[] = []
   const metrics = {
+    began: () => undefined,
+    ended: () => undefined,
     observe: (method: string, code: string) => void observed.push(`${method} ${code}`),
   }
   const started = await startInbox(

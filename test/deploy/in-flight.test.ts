@@ -37,8 +37,10 @@ it('gateway and delivery keep scaling by CPU too', () => {
   }
 })
 
-it('prometheus-adapter finds each metric by namespace and pod', () => {
-  for (const [, metric] of scaledBy) {
+it('prometheus-adapter finds each metric by namespace and pod, also that of services, by which operators may scale', () => {
+  const ofServices = 'payweave_rpc_requests_in_flight'
+  expect(metrics).toContain(`| \`${ofServices}\` | gauge | payments, accounts, `)
+  for (const metric of [...scaledBy.map(([, name]) => name), ofServices]) {
     const found = rules.custom.filter(({ seriesQuery }) => {
       const names = /__name__=~"([^"]+)"/.exec(seriesQuery)?.[1]
       return names !== undefined && new RegExp(`^(?:${names})$`).test(metric)

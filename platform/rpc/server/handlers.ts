@@ -136,6 +136,7 @@ export async function answerWithin<T>(
   handle: () => Promise<T>,
 ): Promise<T> {
   call.begin(waiting)
+  log.began()
   try {
     const work = runWithContext(call, handle)
     const answer = await (waiting.onAbort === undefined
@@ -145,6 +146,8 @@ export async function answerWithin<T>(
     return answer
   } catch (thrown) {
     throw log.failed(call, thrown)
+  } finally {
+    log.ended()
   }
 }
 

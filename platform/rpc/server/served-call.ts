@@ -1,6 +1,6 @@
 // The context of a call that this process is answering, and how calls are logged and counted.
 import { Code, ConnectError, createContextKey } from '@connectrpc/connect'
-import { Histogram, type Registry } from 'prom-client'
+import { Gauge, Histogram, type Registry } from 'prom-client'
 import { Failure } from '#core/errors/errors.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { childTraceparent, endRpcServerSpan, type Span } from '#platform/telemetry/spans.ts'
@@ -120,15 +120,19 @@ export const servedCallKey = createContextKey<ServedCall | undefined>(undefined,
   description: 'the call being answered',
 })
 
-/** Counts and times calls by method (`pkg.Service/Method`) and gRPC status name. */
+/** Counts and times calls by method (`pkg.Service/Method`) and gRPC status name, and counts those in flight. */
 export interface RpcMetrics {
+  /** Notes that the handler of a unary call is about to run. */
+  began(): void
+  /** Notes that a call that began has its answer or its error. */
+  ended(): void
   /** Records one answered call; `durationMs` runs from its headers to its answer. */
   observe(method: string, code: string, durationMs: number): void
 }
 
 /**
- * Counts and times RPCs by method (`pkg.Service/Method`) and gRPC status name. `observe` takes milliseconds; the metric
- * is in seconds. Throws an Error when the registry has the metric.
+ * Counts and times RPCs by method (`pkg.Service/Method`) and gRPC status name, and shows how many are in flight. `observe` takes
+ * milliseconds; the metric is in seconds. Throws an Error when the registry has the metrics.
  */
 export function rpcMetrics(registry: Registry): RpcMetrics {
   const duration = new Histogram({
@@ -138,9 +142,24 @@ export function rpcMetrics(registry: Registry): RpcMetrics {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   })
+  let inFlight = 0
+  void new Gauge({
+    name: 'payweave_rpc_requests_in_flight',
+    help: 'Unary RPCs in flight, without streams, which may last.',
+    registers: [registry],
+    collect() {
+      this.set(inFlight)
+    },
+  })
   // Two levels, by method and then by code: joining both into one key would cost more per call than counting it.
   const known = new Map<string, Map<string, Histogram.Internal<'method' | 'code'>>>()
   return {
+    began() {
+      inFlight += 1
+    },
+    ended() {
+      inFlight -= 1
+    },
     observe(method, code, durationMs) {
       const byCode = known.get(method) ?? new Map<string, Histogram.Internal<'method' | 'code'>>()
       known.set(method, byCode)
@@ -156,6 +175,10 @@ export function rpcMetrics(registry: Registry): RpcMetrics {
 
 /** Where answered calls are written down. */
 export interface CallLog {
+  /** Notes that the handler of a unary call is about to run; each call of it is followed by one of `ended`. */
+  began(): void
+  /** Notes that the call has its answer or its error. */
+  ended(): void
   /** Notes that the call ended well; later notes of the same call are ignored. */
   answered(call: ServedCall): void
   /**
@@ -174,6 +197,8 @@ export function createCallLog(log: Logger, metrics: RpcMetrics | undefined): Cal
     log[level]({ ...factsOf(call), code, reason, durationMs: round(durationMs) }, 'rpc answered')
   }
   return {
+    began: () => metrics?.began(),
+    ended: () => metrics?.ended(),
     answered(call) {
       if (call.end()) write(call, 'ok', 'debug')
     },

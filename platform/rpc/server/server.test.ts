@@ -325,6 +325,8 @@ describe('the record of a call', () => {
   it('the record of a call is one line and one observation, refused calls included', async () => {
     const observed: string[] = []
     const metrics = {
+      began: () => undefined,
+      ended: () => undefined,
       observe: (method: string, code: string) => void observed.push(`${method} ${code}`),
     }
     const started = await start(() => ({ known: [] }), { metrics })

@@ -53,7 +53,7 @@ this table from the running processes (\`npx vitest run --config test/system/vit
 | for | rate and errors | duration | saturation |
 |---|---|---|---|
 | requests at the edge | \`payweave_http_requests_total\` by status | \`payweave_http_request_duration_seconds\` | \`payweave_http_requests_in_flight\` |
-| RPCs | \`payweave_rpc_duration_seconds_count\` by code | \`payweave_rpc_duration_seconds\` | \`payweave_db_connections\`, \`nodejs_eventloop_lag_seconds\` |
+| RPCs | \`payweave_rpc_duration_seconds_count\` by code | \`payweave_rpc_duration_seconds\` | \`payweave_rpc_requests_in_flight\`, \`payweave_db_connections\`, \`nodejs_eventloop_lag_seconds\` |
 | events out | \`payweave_outbox_published_total\`, \`payweave_outbox_publish_failed_total\` | \`payweave_outbox_oldest_unconfirmed_seconds\` | \`payweave_outbox_unconfirmed\` |
 | events in | \`payweave_inbox_processed_total\`, \`payweave_inbox_retried_total\` | \`payweave_inbox_delay_seconds\` | \`payweave_inbox_dead_letters\` |
 | pushes | \`payweave_delivery_attempts_total\` by outcome | \`payweave_delivery_attempt_seconds\` | \`payweave_delivery_in_flight\`, \`payweave_delivery_oldest_due_seconds\` |
