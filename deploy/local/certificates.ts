@@ -12,8 +12,8 @@ const certificateDays = 30
 /** Signs certificates. Its files are `ca.crt` and `ca.key` in a folder. */
 export type Authority = { folder: string; certificate: string }
 
-/** What a certificate says. With -1 days it is over since yesterday. */
-export type Request = { names: string[]; days?: number }
+/** What a certificate says. With -1 days it is over since yesterday. One for clients only cannot serve. */
+export type Request = { names: string[]; days?: number; isClientOnly?: boolean }
 
 /** Makes an authority in a folder, or takes the one that is there. */
 export async function openAuthority(folder: string): Promise<Authority> {
@@ -31,7 +31,7 @@ export async function openAuthority(folder: string): Promise<Authority> {
 export async function issueCertificate(
   { folder: home, certificate }: Authority,
   folder: string,
-  { names, days = certificateDays }: Request,
+  { names, days = certificateDays, isClientOnly = false }: Request,
 ): Promise<void> {
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
   const work = fs.mkdtempSync(path.join(folder, 'new-'))
@@ -40,7 +40,7 @@ export async function issueCertificate(
     const request = file('request')
     const extensions = [
       `subjectAltName=${names.join(',')}`,
-      'extendedKeyUsage=serverAuth,clientAuth',
+      `extendedKeyUsage=${isClientOnly ? '' : 'serverAuth,'}clientAuth`,
     ]
     const added = extensions.flatMap((extension) => ['-addext', extension])
     const out = ['-keyout', file('tls.key'), '-out', request]

@@ -32,13 +32,21 @@ export const optional = '../../../test/deploy/optional' as const
 export const restored = '../../../test/deploy/restored' as const
 /** The example of a Gateway of the Gateway API. */
 export const edge = '../edge' as const
+/** The example of an internal team in a namespace of its own. */
+export const rpcTeam = '../rpc-team' as const
 export type Overlay = (typeof overlays)[number]
 
 const rendered = new Map<string, Manifest[]>()
 
 /** The objects of an overlay, in the order in which they would be applied. */
 export function render(
-  overlay: Overlay | (typeof jobs)[number] | typeof optional | typeof restored | typeof edge,
+  overlay:
+    | Overlay
+    | (typeof jobs)[number]
+    | typeof optional
+    | typeof restored
+    | typeof edge
+    | typeof rpcTeam,
 ): Manifest[] {
   return renderFolder(path.join(manifestsRoot, 'overlays', overlay))
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { edge, manifestsRoot, ofKind, optional, render, restored } from './kustomize.ts'
+import { edge, manifestsRoot, ofKind, optional, render, restored, rpcTeam } from './kustomize.ts'
 
 const production = render('production')
 
@@ -83,6 +83,63 @@ it('the restored ledger is checked by a job with the rights of the migrations', 
   expect(container.args).toEqual(['clients/cli/payweave.mjs', 'restore', 'check'])
   expect(job?.spec).toMatchObject({ backoffLimit: 0 })
   expect(job?.spec.ttlSecondsAfterFinished).toBeUndefined()
+})
+
+it('the example of a team gets a certificate of the mesh for clients alone, and reaches a service', () => {
+  const objects = render(rpcTeam)
+  const withAll = render(optional)
+  const only = (kind: string) => {
+    const found = ofKind(objects, kind)
+    expect(found, kind).toHaveLength(1)
+    return found[0] as (typeof found)[number]
+  }
+  const [installation] = ofKind(production, 'Namespace')
+  const certificate = only('Certificate')
+  const { secretName, issuerRef, usages, dnsNames } = certificate.spec
+  expect(certificate.metadata.namespace).toBe(installation?.metadata.name)
+  const issuers = ofKind(production, 'Issuer').map(({ metadata }) => metadata.name)
+  expect([issuerRef.kind, issuers.includes(issuerRef.name)]).toEqual(['Issuer', true])
+  expect(usages).toEqual(['digital signature', 'client auth'])
+  const taken = new Set(ofKind(withAll, 'Certificate').flatMap(({ spec }) => spec.dnsNames ?? []))
+  expect(
+    dnsNames.filter((name: string) => taken.has(name) || name.startsWith('payweave-')),
+  ).toEqual([])
+  const expires = ofKind(production, 'PrometheusRule')
+    .flatMap(({ spec }) => spec.groups[0].rules)
+    .find(({ alert }) => alert === 'PayweaveCertificateExpires')
+  const [, watched = ''] = /name=~"([^"]+)"/.exec(expires.expr) ?? []
+  expect(certificate.metadata.name).toMatch(new RegExp(`^(${watched})$`))
+
+  // Only its own Secret, by an account of its namespace.
+  const account = only('ServiceAccount').metadata
+  const secrets = { apiGroups: [''], resources: ['secrets'], resourceNames: [secretName] }
+  expect(only('Role')['rules']).toEqual([{ ...secrets, verbs: ['get'] }])
+  const { name, namespace } = account
+  expect(only('RoleBinding')['subjects']).toEqual([{ kind: 'ServiceAccount', name, namespace }])
+  const { remoteNamespace, auth } = only('SecretStore').spec.provider.kubernetes
+  expect(remoteNamespace).toBe(certificate.metadata.namespace)
+  expect(auth.serviceAccount).toEqual({ name })
+  expect(only('ExternalSecret').spec.dataFrom).toEqual([{ extract: { key: secretName } }])
+
+  const opened = ofKind(withAll, 'NetworkPolicy').find(
+    ({ metadata }) => metadata.name === 'rpc-clients',
+  )?.spec
+  const [from] = opened.ingress[0].from
+  expect(only('Namespace').metadata.labels).toMatchObject(from.namespaceSelector.matchLabels)
+  const [toService] = only('NetworkPolicy').spec.egress
+  const [{ namespaceSelector, podSelector }] = toService.to
+  expect(namespaceSelector.matchLabels).toEqual({ 'kubernetes.io/metadata.name': remoteNamespace })
+  expect(podSelector.matchLabels).toEqual(opened.podSelector.matchLabels)
+  const [called] = podSelector.matchExpressions
+  expect(opened.podSelector.matchExpressions[0].values).toEqual(
+    expect.arrayContaining(called.values),
+  )
+  const service = ofKind(production, 'Service').find(
+    ({ metadata }) => metadata.name === called.values[0],
+  )
+  const [rpc] = service?.spec.ports ?? []
+  expect(rpc.targetPort).toBe(opened.ingress[0].ports[0].port)
+  expect(toService.ports).toEqual([{ protocol: 'TCP', port: rpc.port }])
 })
 
 it('the example of a Gateway takes the routes, and bodies as large as the Ingress does', () => {

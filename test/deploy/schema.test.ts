@@ -5,7 +5,16 @@ import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { edge, jobs, type Manifest, optional, overlays, render, restored } from './kustomize.ts'
+import {
+  edge,
+  jobs,
+  type Manifest,
+  optional,
+  overlays,
+  render,
+  restored,
+  rpcTeam,
+} from './kustomize.ts'
 
 const root = path.join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
@@ -83,7 +92,7 @@ function withKnownType(manifest: Manifest): Manifest {
   return { ...manifest, apiVersion: 'postgresql.cnpg.io/v1', kind: 'Cluster', spec }
 }
 
-const everything = [...overlays, ...jobs, optional, restored, edge]
+const everything = [...overlays, ...jobs, optional, restored, edge, rpcTeam]
   .flatMap((overlay) => render(overlay).map(withKnownType))
   // Of NGINX Gateway Fabric, which publishes no types.
   .filter(({ kind }) => kind !== 'ClientSettingsPolicy')

@@ -44,6 +44,7 @@ beforeAll(async () => {
       names: ['DNS:payments', 'URI:spiffe://payweave/ns/mesh/payweave-payments'],
     }),
     issueCertificate(authority, at('expired'), named('payments', -1)),
+    issueCertificate(authority, at('team'), { names: ['DNS:team-orders'], isClientOnly: true }),
     issueCertificate(others, at('foreign'), named('payments')),
   ])
   fs.copyFileSync(authority.certificate, join(at('foreign'), 'ca.crt'))
@@ -182,9 +183,9 @@ describe('a call stream between certificates', () => {
   })
 })
 
-it('a foreign gRPC client comes in by ALPN, with a certificate and a bearer', async () => {
+it('a foreign gRPC client comes in by ALPN, with a certificate of a team and a bearer', async () => {
   const { url } = await start()
-  const read = (file: string) => fs.readFileSync(join(at('payments'), file))
+  const read = (file: string) => fs.readFileSync(join(at('team'), file))
   const credentials = grpc.credentials.createSsl(read('ca.crt'), read('tls.key'), read('tls.crt'))
   const client = new grpc.Client(new URL(url).host, credentials, {
     'grpc.ssl_target_name_override': 'payweave-delivery',
