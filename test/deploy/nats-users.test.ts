@@ -125,6 +125,16 @@ async function as(name: string, replicas = 1): Promise<Nats> {
   return nats
 }
 
+/** A person by the nats command. */
+function asOperator() {
+  return connect({
+    servers: ports.slice(0, 2).map(({ client }) => `127.0.0.1:${client}`),
+    user: 'operator',
+    pass: fs.readFileSync(path.join(secrets, 'operator', 'nats-password'), 'utf8'),
+    inboxPrefix: '_INBOX_operator',
+  })
+}
+
 describe('the users of the broker', () => {
   it('the user of payments publishes and that of delivery consumes', async () => {
     const [payments, delivery] = await Promise.all([as('payments'), as('delivery')])
@@ -183,14 +193,42 @@ describe('the users of the broker', () => {
     )
   })
 
+  it('the user of operators sees the stream and its consumers, and reads and changes nothing', async () => {
+    const operator = await asOperator()
+    try {
+      const consumer = 'PAYWEAVE.delivery-pw-payments-all'
+      for (const name of [
+        'STREAM.INFO.PAYWEAVE',
+        'CONSUMER.LIST.PAYWEAVE',
+        `CONSUMER.INFO.${consumer}`,
+      ]) {
+        const answer = (await operator.request(`$JS.API.${name}`)).json<object>()
+        expect(answer, name).not.toHaveProperty('error')
+      }
+      const refused = [
+        'pw.payments.event',
+        '$JS.API.STREAM.MSG.GET.PAYWEAVE',
+        '$JS.API.DIRECT.GET.PAYWEAVE',
+        `$JS.API.CONSUMER.MSG.NEXT.${consumer}`,
+        `$JS.API.CONSUMER.CREATE.PAYWEAVE.mine`,
+        `$JS.API.CONSUMER.DELETE.${consumer}`,
+        '$JS.API.STREAM.UPDATE.PAYWEAVE',
+        '$JS.API.STREAM.PURGE.PAYWEAVE',
+        '$JS.API.STREAM.DELETE.PAYWEAVE',
+      ]
+      for (const subject of refused) {
+        await expect(operator.request(subject), subject).rejects.toThrow(/permissions violation/i)
+      }
+      const errors: string[] = []
+      operator.subscribe('pw.>', { callback: (error) => void errors.push(String(error)) })
+      await eventually(() => expect(errors.join()).toMatch(/permissions violation/i))
+    } finally {
+      await operator.close()
+    }
+  })
+
   it('the user of operators has another server lead the stream, for which nothing is lost', async () => {
-    const file = path.join(secrets, 'operator', 'nats-password')
-    const operator = await connect({
-      servers: ports.slice(0, 2).map(({ client }) => `127.0.0.1:${client}`),
-      user: 'operator',
-      pass: fs.readFileSync(file, 'utf8'),
-      inboxPrefix: '_INBOX_operator',
-    })
+    const operator = await asOperator()
     try {
       const api = '$JS.API.STREAM.LEADER.STEPDOWN.PAYWEAVE'
       const answer = await eventually(() => operator.request(api))

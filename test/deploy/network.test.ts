@@ -17,12 +17,35 @@ function selects(selector: Fields, labels: Record<string, string>): boolean {
   )
 }
 
+/** A PostgreSQL server as CloudNativePG makes it: with the name of its Cluster, and what the Cluster hands on. */
+function serverOf({ metadata, spec }: Manifest): Manifest {
+  const labels = { ...spec.inheritedMetadata?.labels, 'cnpg.io/cluster': metadata.name }
+  const pod = { metadata: { name: metadata.name, labels }, spec: { containers: [{ ports: [] }] } }
+  return { apiVersion: 'v1', kind: 'Pod', ...pod }
+}
+
+/** The Cluster that the restore drill makes. */
+function drillOf(manifests: Manifest[]): Manifest[] {
+  return ofKind(manifests, 'ConfigMap')
+    .filter(({ metadata }) => metadata.name.startsWith('restore-drill-'))
+    .map(
+      ({ data }) => JSON.parse((data as Record<string, string>)['cluster.json'] ?? '') as Manifest,
+    )
+}
+
+/** The pods of the manifests by the name of their owner, with those that operators make. */
+function podsOf(manifests: Manifest[]): Map<string, Manifest> {
+  const clusters = [...ofKind(manifests, 'Cluster'), ...drillOf(manifests)]
+  return new Map([
+    ...podTemplates(manifests).map(({ owner, pod }) => [owner.split(' ')[1] ?? '', pod] as const),
+    ...clusters.map((cluster) => [cluster.metadata.name, serverOf(cluster)] as const),
+  ])
+}
+
 /** Whether the policies let one pod connect to a port of another. */
 function network(manifests: Manifest[]) {
   const policies = ofKind(manifests, 'NetworkPolicy').map(({ spec }) => spec)
-  const pods = new Map(
-    podTemplates(manifests).map(({ owner, pod }) => [owner.split(' ')[1], pod] as const),
-  )
+  const pods = podsOf(manifests)
   const podOf = (name: string): Manifest => {
     const pod = pods.get(name)
     if (pod === undefined) throw new Error(`no pod of ${name}`)
@@ -50,7 +73,7 @@ function network(manifests: Manifest[]) {
       )
   return {
     policies,
-    names: [...pods.keys()].filter((name) => name !== undefined),
+    names: [...pods.keys()],
     connects: (from: string, to: string, port: number) =>
       allowed('egress', podOf(from), podOf(to), port) &&
       allowed('ingress', podOf(to), podOf(from), port),
@@ -140,7 +163,7 @@ describe.each(overlays)('the network of %s', (overlay) => {
   it('a pod may call exactly the services whose address it reads', () => {
     const wanted = callers()
     for (const from of names) {
-      for (const to of names.filter((name) => name !== 'nats' && name !== from)) {
+      for (const to of names.filter((name) => !/^(nats|postgres.*)$/.test(name) && name !== from)) {
         const may =
           (wanted.get(to)?.includes(from) ?? false) ||
           // The gateway asks for the simulator's health.
@@ -186,6 +209,14 @@ describe.each(overlays)('the network of %s', (overlay) => {
       expect(selects(egress.podSelector, pod.metadata.labels ?? {}), owner).toBe(may)
     }
     expect(egress.egress[0].ports).toEqual([{ protocol: 'TCP', port: 5432 }])
+    for (const from of names) {
+      const may = (settings.DATABASE_URL.for as readonly string[]).includes(from)
+      expect(connects(from, 'postgres', 5432), from).toBe(may || from === 'postgres')
+      expect(connects(from, 'postgres', 8000), from).toBe(from === 'postgres')
+    }
+    // The migration job is an overlay of its own.
+    const job = network([...render(overlay), ...ofKind(render(`${overlay}/expand`), 'Job')])
+    expect(job.connects('migrate-expand', 'postgres', 5432)).toBe(true)
   })
 
   it(`the network of ${overlay} lets delivery alone, and backups, reach the internet; delivery never a private address`, () => {
@@ -216,8 +247,77 @@ describe.each(overlays)('the network of %s', (overlay) => {
   })
 })
 
+/** What policies allow between pods of ours and what is outside of the namespace: `policy: pods <- peer ports`. */
+function crossings(manifests: Manifest[]): string[] {
+  const pods = [...podsOf(manifests)]
+  return ofKind(manifests, 'NetworkPolicy').flatMap(({ metadata, spec }) => {
+    const own = pods.filter(([, pod]) => selects(spec.podSelector, pod.metadata.labels ?? {}))
+    const of =
+      own.length === pods.length
+        ? 'all'
+        : own
+            .map(([name]) => name)
+            .toSorted()
+            .join(' ')
+    return (['ingress', 'egress'] as const).flatMap((side) =>
+      (spec[side] ?? []).flatMap((rule: Fields) => {
+        const ports = rule.ports.map((one: Fields) =>
+          one.endPort === undefined ? one.port : `${one.port}-${one.endPort}`,
+        )
+        const peers = ((rule.from ?? rule.to) as Fields[]).flatMap((peer) => {
+          const labels = {
+            ...peer.namespaceSelector?.matchLabels,
+            ...peer.podSelector?.matchLabels,
+          }
+          if (peer.ipBlock !== undefined) return [peer.ipBlock.cidr]
+          return peer.namespaceSelector === undefined ? [] : [Object.values(labels).join('/')]
+        })
+        const arrow = side === 'ingress' ? '<-' : '->'
+        return peers.length === 0
+          ? []
+          : [`${metadata.name}: ${of} ${arrow} ${peers.join(' ')} ${[...new Set(ports)].join(' ')}`]
+      }),
+    )
+  })
+}
+
 describe('the network with all optional components', () => {
-  const { connects, policies } = network(render(optional))
+  const { connects, halfOpen, names, policies } = network(render(optional))
+
+  it('the network crosses the border of the namespace here and nowhere else', () => {
+    const services = 'accounts billing delivery institution payments quotes'
+    const parts = `accounts billing console delivery gateway institution nats payments quotes stream-controller`
+    const privateRanges = '10.0.0.0/8 172.16.0.0/12 192.168.0.0/16'
+    expect(crossings(render(optional)).toSorted()).toEqual([
+      'console: console -> identity 443',
+      'console: console <- edge serving',
+      'delivery-to-internet: delivery -> 0.0.0.0/0 2000::/3 443 1024-65535',
+      'dns: all -> kube-system/kube-dns 53',
+      'gateway: gateway <- edge serving',
+      // To the object store.
+      'postgres-backup: postgres postgres-drill -> 0.0.0.0/0 ::/0 443',
+      // The API server of Kubernetes.
+      `postgres-drill: postgres-drill -> ${privateRanges} 443 6443`,
+      'postgres-drill: postgres-drill <- cnpg-system 8000',
+      `postgres: postgres -> ${privateRanges} 443 6443`,
+      'postgres: postgres <- cnpg-system 8000',
+      'postgres: postgres <- monitoring 9187',
+      `restore-drill: restore-drill -> ${privateRanges} 443 6443`,
+      `rpc-clients: ${services} <- rpc serving`,
+      'scrape-nats: nats <- monitoring 7777',
+      `scrape: ${parts} <- monitoring 8081`,
+      `traces: ${parts} -> traces 4318`,
+    ])
+  })
+
+  it('the network lets the restore drill reach its own database alone, and nobody else reach either', () => {
+    for (const name of names) {
+      expect(connects(name, 'postgres-drill', 5432), name).toBe(name === 'restore-drill')
+      expect(connects(name, 'restore-drill', 8080), name).toBe(false)
+    }
+    expect(halfOpen('restore-drill', 'postgres-drill', 5432)).toBe(false)
+    expect(connects('restore-drill', 'postgres', 5432)).toBe(false)
+  })
 
   it('the network lets the toolbox call every service, and nobody call the toolbox', () => {
     const services = ['payments', 'accounts', 'institution', 'quotes', 'billing', 'delivery']
