@@ -32,7 +32,7 @@ const accountsPartitioned: Fault = {
 const gatewayFrozen: Fault = {
   name: 'gateway-frozen',
   title: `A replica of the gateway is frozen for ${frozenMs / 1_000} s`,
-  required: `no request waits longer than the load balancer takes to notice (${checks.fall} checks, one each second, of at most a second)`,
+  required: `no request waits longer than the load balancer takes to notice (${checks.fall} checks, one each ${checks.everyS} s, of at most ${checks.timeoutS} s)`,
   async inject({ parts }) {
     const thaw = await freeze(parts.one('gateway').pid())
     await sleep(frozenMs)

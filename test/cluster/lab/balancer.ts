@@ -1,14 +1,32 @@
-// The load balancer before the gateways: HAProxy, which takes a gateway out when its readiness fails twice.
+// The load balancer before the gateways: HAProxy, which checks their readiness as the probe of the manifests does.
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
+import { parse } from 'yaml'
 import { eventually } from '../../support/eventually.ts'
 import type { Host } from './network.ts'
 import type { Machines } from './processes.ts'
 
-/** How often the balancer asks a gateway, and how many refusals in a row take it out. */
-export const checks = { everyS: 1, fall: 2 }
+const probeFile = path.join(import.meta.dirname, '../../../deploy/k8s/base/gateway-probe.yaml')
+
+/** How often the balancer asks a gateway, how long it waits, and how many failures in a row take it out: as production does. */
+export const checks = readChecks()
+
+function readChecks(): { everyS: number; timeoutS: number; fall: number } {
+  const probe = parse(fs.readFileSync(probeFile, 'utf8')).spec.template.spec.containers[0]
+    .readinessProbe as Record<string, number>
+  const { periodSeconds: everyS, timeoutSeconds: timeoutS, failureThreshold: fall } = probe
+  if (everyS === undefined || timeoutS === undefined || fall === undefined) {
+    throw new Error(`${probeFile} has no probe with a period, a time-out and a threshold`)
+  }
+  return { everyS, timeoutS, fall }
+}
+
+/** The part of HAProxy's configuration that checks a gateway; a name stands for its address. */
+export function serverLine({ name, address }: Pick<Host, 'name' | 'address'>): string {
+  return `  server ${name} ${address}:8080 check port 8081 inter ${checks.everyS}s fall ${checks.fall} rise 1 on-marked-down shutdown-sessions`
+}
 
 const startWithinMs = 30_000
 
@@ -25,10 +43,6 @@ export async function startBalancer(
   host: Host,
   gateways: readonly Host[],
 ): Promise<Balancer> {
-  const servers = gateways.map(
-    ({ name, address }) =>
-      `  server ${name} ${address}:8080 check port 8081 inter ${checks.everyS}s fall ${checks.fall} rise 1 on-marked-down shutdown-sessions`,
-  )
   const config = [
     'global',
     '  maxconn 4096',
@@ -43,7 +57,7 @@ export async function startBalancer(
     '  timeout connect 2s',
     '  timeout client 60s',
     '  timeout server 60s',
-    '  timeout check 1s',
+    `  timeout check ${checks.timeoutS}s`,
     '  option redispatch',
     '  option forwardfor',
     '  retries 2',
@@ -54,7 +68,7 @@ export async function startBalancer(
     '  balance leastconn',
     '  option httpchk GET /readyz',
     '  http-check expect status 200',
-    ...servers,
+    ...gateways.map(serverLine),
     '',
   ]
   fs.writeFileSync(path.join(machines.folder, 'haproxy.cfg'), config.join('\n'))
