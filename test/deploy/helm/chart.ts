@@ -91,6 +91,7 @@ export function chartTemplates(): Map<string, string> {
     ],
     ['migrate-expand.yaml', template(hooks('expand', 'post-install,pre-upgrade'))],
     ['migrate-contract.yaml', template(hooks('contract', 'post-upgrade'), '.Values.contract')],
+    ['restore-check.yaml', template(render('production/restore-check'), '.Values.restoreCheck')],
   ])
 }
 
@@ -118,7 +119,7 @@ export function identity({ kind, metadata }: Manifest): string {
 
 /** Without the hash that kustomize appends to the name of a ConfigMap whose content comes from values. */
 export function withoutHash(name: string): string {
-  return name.replace(/^((settings|stores)(-expand|-contract)?)-[a-z0-9]{10}$/, '$1')
+  return name.replace(/^((settings|stores)(-expand|-contract|-restore-check)?)-[a-z0-9]{10}$/, '$1')
 }
 
 /** Whether an object comes from the files, or the generators, of a folder of deploy/k8s. */
@@ -141,7 +142,7 @@ function ownerOf(folder: string): Template['owns'] {
       generated.some(({ name }) => manifest.metadata.name.startsWith(name)))
 }
 
-const readsSettings = /^(settings|stores)(-expand|-contract)?$/
+const readsSettings = /^(settings|stores)(-expand|-contract|-restore-check)?$/
 /** The settings of a process on one line: a change of them starts its pods anew, as the hashed names of kustomize do. */
 const settingsOfPod = `>-
           {{ template "payweave.settings" . }} {{ template "payweave.stores" . }}`

@@ -305,6 +305,21 @@ describe('the Helm chart', () => {
     }
   })
 
+  it('the Helm chart checks a restored ledger by the same job, and not as a hook', async (context) => {
+    const kubectl = await kubectlOrSkip(context)
+    if (kubectl === undefined) return
+    const chart = (values: { [name: string]: unknown }) =>
+      comparable(renderChart(kubectl, values).manifests.filter((one) => !isHook(one)))
+    const plain = chart({})
+    const checking = Object.entries(chart({ restoreCheck: true }))
+    const added = Object.fromEntries(checking.filter(([name]) => plain[name] === undefined))
+    const jobs = comparable(render('production/restore-check'))
+    // The chart has one set of settings, for services and jobs.
+    const settings = 'ConfigMap settings-restore-check'
+    expect(added[settings]?.['data']).toMatchObject(jobs[settings]?.['data'])
+    expect({ ...added, [settings]: null }).toEqual({ ...jobs, [settings]: null })
+  })
+
   it('the Helm chart refuses values that it does not know or cannot use', () => {
     expect(complaints(defaults)).toEqual([])
     const wrong: [{ [name: string]: unknown }, string][] = [
@@ -320,6 +335,7 @@ describe('the Helm chart', () => {
       [{ database: { host: 'owner:secret@db:5432' } }, 'must match pattern'],
       [{ settings: { LIMIT: 3_000_000 } }, '<= 999999'],
       [{ contract: 'yes' }, 'must be boolean'],
+      [{ restoreCheck: 'yes' }, 'must be boolean'],
     ]
     for (const [values, reason] of wrong) {
       expect(complaints(merged(values)).join('\n'), JSON.stringify(values)).toContain(reason)
