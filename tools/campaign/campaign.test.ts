@@ -17,6 +17,7 @@ import type { Operation, Push, Records } from './load/records.ts'
 import { readOptions } from './options.ts'
 import { stepsOf } from './schedule.ts'
 import { slackOf } from './slack.ts'
+import { judgeRetention, type Retained } from './soak/retention.ts'
 import type { Sample } from './soak/samples.ts'
 import { judge } from './soak/verdict.ts'
 import type { System } from './system/system.ts'
@@ -250,6 +251,7 @@ function samples(of: (index: number) => Partial<Sample>): Sample[] {
   return Array.from({ length: 40 }, (_, index) => ({
     atS: index,
     operations: index * 100,
+    liveMb: { gateway: 30 },
     rssMb: { gateway: 100 },
     p50Ms: 10,
     p99Ms: 50,
@@ -269,8 +271,24 @@ it('a soak fails when memory, latency, waiting work or the data of an operation 
   expect(examples((index) => ({ rssMb: { gateway: 100 + index } }))).toEqual([
     'resident memory of gateway, MB: 115.0, later 135.0, at most 132.3',
   ])
+  expect(examples((index) => ({ liveMb: { gateway: 30 + index / 2 } }))).toEqual([
+    'what lives on the heap of gateway, MB: 37.5, later 47.5, at most 43.1',
+  ])
   expect(examples((index) => ({ p99Ms: 50 + index * 5 }))).toHaveLength(1)
   expect(examples((index) => ({ waiting: index * 10 }))).toHaveLength(1)
   expect(examples((index) => ({ databaseMb: 100 + index ** 2 }))).toHaveLength(1)
   expect(judge(samples(() => ({})).slice(0, 3))).toHaveLength(1)
+})
+
+it('a soak fails when old rows of a table stay, and when retention deleted none of a table', () => {
+  const outbox = { table: 'payments.outbox', withinMin: 5, old: 9, gone: 9, late: 0 }
+  const log = { table: 'delivery.api_request', withinMin: 65, old: 9, gone: 0, late: 0 }
+  const examples = (some: Retained[], minutes: number) =>
+    judgeRetention(some, minutes).flatMap((finding) => finding.examples)
+  expect(examples([outbox, log], 20)).toEqual([])
+  expect(examples([outbox, log], 480)).toEqual(['delivery.api_request'])
+  expect(examples([{ ...outbox, gone: 0 }, log], 5)).toEqual(['all'])
+  expect(examples([{ ...outbox, late: 2 }], 20)).toEqual([
+    '2 of payments.outbox for more than 5 minutes',
+  ])
 })

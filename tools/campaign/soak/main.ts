@@ -1,4 +1,4 @@
-// `npm run soak`: steady mixed traffic for hours, with samples of memory, latency and data. docs/campaign.md says what it does.
+// `npm run soak`: steady mixed traffic for hours, with samples of memory, latency and data. docs/soak.md says what it does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Client } from 'pg'
@@ -12,6 +12,7 @@ import type { Operation, Records } from '../load/records.ts'
 import { watchStandstills } from '../standstill.ts'
 import { type System, startSystem } from '../system/system.ts'
 import { writeSoakReport } from './report.ts'
+import { judgeRetention, watchRetention } from './retention.ts'
 import { type Sample, takeSample } from './samples.ts'
 import { judge } from './verdict.ts'
 
@@ -24,14 +25,14 @@ type Options = {
 }
 
 const usage = `npm run soak -- [options]
-  --hours n         how long it runs (1); at least 0.05 for a verdict
+  --hours n         how long it runs (1); at least 0.07 for a verdict
   --rate n          operations that begin each second (10)
   --seed n          of kinds and amounts (1)
   --report folder   where soak.html and soak.json go (.payweave/soak)
   --data folder     goes on with the data of an earlier run, or makes it there; it stays`
 
 const samplesWanted = 240
-const minSampleMs = 5_000
+const minSampleMs = 12_000
 const settleWithinMs = 240_000
 /** Operations with all of their pushes stay in the records so long, those without until they are late. */
 const verifiedAfterMs = 60_000
@@ -90,10 +91,18 @@ function verifyFinished(records: Records, findings: Finding[], verified: Set<str
   return finished
 }
 
-/** Everything at the end that needs the whole system at rest. */
-async function checkAtRest(system: System, client: Client, records: Records): Promise<Finding[]> {
+/** Everything at the end that needs the whole system at rest. Pushes come until it is. */
+async function checkAtRest(
+  system: System,
+  client: Client,
+  { records: { operations, pushes } }: Load,
+  verified: ReadonlySet<string>,
+): Promise<Finding[]> {
+  const unfinished = await settle(client, settleWithinMs)
+  const left = pushes.filter(({ subject }) => !verified.has(subject))
+  const records = { operations, pushes: left }
   return [
-    ...(await settle(client, settleWithinMs)),
+    ...unfinished,
     ...(await checkTables(client, records)),
     ...checkPushes(records),
     ...(await readBack(system, records)),
@@ -120,28 +129,30 @@ async function watch(system: System, load: Load, client: Client, hours: number) 
   const beganMs = Date.now()
   const standstills = watchStandstills()
   const verified = new Set<string>()
+  const retention = watchRetention(client)
+  await retention.start()
   let verifiedPushes = 0
   for (let lastMs = beganMs; Date.now() < beganMs + hours * 3_600_000; ) {
     await sleep(everyMs)
     const { operations, pushes } = load.records
     const ended = operations.filter(({ doneMs = 0 }) => doneMs >= lastMs)
     lastMs = Date.now()
-    const pids = Object.fromEntries(
-      Object.entries(system.mesh.processes()).map(([name, { pid }]) => [name, pid]),
-    )
     const atS = (lastMs - beganMs) / 1_000
-    samples.push(await takeSample(client, pids, { atS, operations: load.done(), ended }))
+    await retention.age()
+    samples.push(await takeSample(client, system.mesh, { atS, operations: load.done(), ended }))
     findings.push(...checkAnswers({ operations: ended, pushes: [] }, standstills.windows))
     const before = pushes.length
     sumChanges(total, verifyFinished(load.records, findings, verified))
     verifiedPushes += before - pushes.length
     const { p50Ms, p99Ms, waiting, databaseMb } = samples.at(-1) as Sample
     say(
-      `${Math.round(atS)} s: ${load.done()} operations, p50 ${p50Ms} ms, p99 ${p99Ms} ms, ${waiting} rows wait, ${databaseMb.toFixed(0)} MB`,
+      `${Math.round(atS)} s: ${load.done()} operations, p50 ${p50Ms} ms, p99 ${p99Ms} ms, ${waiting} rows wait, ${databaseMb.toFixed(0)} MB, ${retention.gone()} old rows are gone`,
     )
   }
   standstills.stop()
-  return { samples, findings, total, pushes: verifiedPushes, verified }
+  const retained = await retention.outcome()
+  findings.push(...judgeRetention(retained, 60 * hours))
+  return { samples, retained, findings, total, pushes: verifiedPushes, verified }
 }
 
 async function run(options: Options): Promise<number> {
@@ -161,13 +172,12 @@ async function soakOn(system: System, client: Client, options: Options): Promise
   const { hours, ratePerS, seed, report } = options
   const balances = await readBalances(system.api)
   const load = startLoad(system.api, system.receivers, { ratePerS, seed })
-  const { samples, findings, total, pushes, verified } = await watch(system, load, client, hours)
+  const watched = await watch(system, load, client, hours)
+  const { samples, retained, findings, total, pushes, verified } = watched
   say('the load ends; checking')
   await load.stop()
-  const { operations } = load.records
-  const left = load.records.pushes.filter(({ subject }) => !verified.has(subject))
-  findings.push(...(await checkAtRest(system, client, { operations, pushes: left })))
-  sumChanges(total, operations)
+  findings.push(...(await checkAtRest(system, client, load, verified)))
+  sumChanges(total, load.records.operations)
   const sums = { operations: [total], pushes: [] }
   findings.push(...(await checkPromisedBalances(system.api, sums, balances)), ...judge(samples))
   const outcome = {
@@ -177,6 +187,7 @@ async function soakOn(system: System, client: Client, options: Options): Promise
     operations: load.done(),
     pushes: pushes + load.records.pushes.length,
     samples,
+    retained,
     findings: merged(findings),
   }
   say(`report: ${writeSoakReport(report, outcome)}`)

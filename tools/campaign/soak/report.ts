@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { Finding } from '../check/finding.ts'
 import { escaped, page, table } from '../report/html.ts'
+import type { Retained } from './retention.ts'
 import type { Sample } from './samples.ts'
 import { comparisonsOf } from './verdict.ts'
 
@@ -14,6 +15,7 @@ export type SoakOutcome = {
   operations: number
   pushes: number
   samples: Sample[]
+  retained: Retained[]
   findings: Finding[]
 }
 
@@ -32,10 +34,12 @@ export function writeSoakReport(folder: string, outcome: SoakOutcome): string {
 }
 
 function pageOf(outcome: SoakOutcome): string {
-  const { hours, ratePerS, operations, pushes, samples, findings } = outcome
+  const { hours, ratePerS, operations, pushes, samples, retained, findings } = outcome
   const title = `Soak of ${hours} h: ${findings.length === 0 ? 'passed' : 'failed'}`
   const names = Object.keys(samples.at(-1)?.rssMb ?? {})
   const tables = Object.keys(samples.at(-1)?.tablesMb ?? {})
+  const heaps = Object.keys(samples.at(-1)?.liveMb ?? {})
+  const live = heaps.map((name) => ({ name, of: ({ liveMb }: Sample) => liveMb[name] ?? 0 }))
   const memory = names.map((name) => ({ name, of: ({ rssMb }: Sample) => rssMb[name] ?? 0 }))
   const sizes = tables.map((name) => ({ name, of: ({ tablesMb }: Sample) => tablesMb[name] ?? 0 }))
   const latency = [
@@ -50,6 +54,10 @@ function pageOf(outcome: SoakOutcome): string {
     max.toFixed(1),
     after > max ? '<span class="failed">grew</span>' : '<span class="passed">steady</span>',
   ])
+  const kept = retained.map((one) => [
+    escaped(one.table),
+    ...[one.old, one.gone, one.late, one.withinMin].map(String),
+  ])
   return page(
     title,
     `<h1>${escaped(title)}</h1>
@@ -58,6 +66,11 @@ ${findings.map((one) => `<h3 class="failed">${one.count} ${escaped(one.rule)}</h
 <h2>Growth</h2>
 <p>The median of the last quarter beside that of the second one.</p>
 ${table(['figure', 'second quarter', 'last quarter', 'at most', ''], rows)}
+<h2>Retention</h2>
+<p>Spent rows that were made as old as they may become.</p>
+${table(['table', 'made old', 'deleted', 'late', 'minutes until one is late'], kept)}
+<h2>What lives on the heaps, MB</h2>
+${linesOf(samples, live)}
 <h2>Resident memory, MB</h2>
 ${linesOf(samples, memory)}
 <h2>Latency, ms</h2>

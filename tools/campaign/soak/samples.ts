@@ -3,6 +3,8 @@ import type { Client } from 'pg'
 import { readTreeRssMb } from '../../bench/load/processes.ts'
 import { isBad } from '../check/answers.ts'
 import type { Operation } from '../load/records.ts'
+import { readLiveMb } from '../system/heaps.ts'
+import type { System } from '../system/system.ts'
 
 /** One look. */
 export type Sample = {
@@ -10,7 +12,8 @@ export type Sample = {
   atS: number
   /** Operations whose outcome was known by then. */
   operations: number
-  /** Resident memory in MB by process. */
+  /** What lives in the heaps in MB by process, after a collection of the garbage, and resident memory after that. */
+  liveMb: Record<string, number>
   rssMb: Record<string, number>
   /** Of the requests since the look before, in milliseconds. */
   p50Ms: number
@@ -41,9 +44,13 @@ const tableSizes = `
 /** Looks at a running system; `operations` are those that ended since the look before. */
 export async function takeSample(
   client: Client,
-  pids: Record<string, number>,
+  mesh: Pick<System['mesh'], 'dataDir' | 'processes'>,
   at: { atS: number; operations: number; ended: readonly Operation[] },
 ): Promise<Sample> {
+  const pids = Object.fromEntries(
+    Object.entries(mesh.processes()).map(([name, { pid }]) => [name, pid]),
+  )
+  const liveMb = await readLiveMb(mesh.dataDir, pids)
   const tries = at.ended.flatMap((operation) => operation.tries)
   const times = tries
     .filter((one) => !isBad(one))
@@ -58,6 +65,7 @@ export async function takeSample(
   return {
     atS: at.atS,
     operations: at.operations,
+    liveMb,
     rssMb: readTreeRssMb(pids),
     p50Ms: share(0.5),
     p99Ms: share(0.99),

@@ -7,6 +7,7 @@ const quarters = 4
 const maxMemoryGrowth = 1.15
 /** Of one process, below which growth means nothing. */
 const memoryToleranceMb = 10
+const liveToleranceMb = 5
 const maxLatencyGrowth = 1.5
 const latencyToleranceMs = 20
 const maxWaitingGrowth = 100
@@ -19,6 +20,9 @@ export type Comparison = { what: string; before: number; after: number; max: num
 
 const median = (values: number[]): number =>
   values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
+
+const names = (mb: Record<string, number> = {}): string[] =>
+  Object.keys(mb).filter((name) => !others.has(name))
 
 /** Everything that is compared. */
 export function comparisonsOf(samples: readonly Sample[]): Comparison[] {
@@ -34,9 +38,15 @@ export function comparisonsOf(samples: readonly Sample[]): Comparison[] {
     const before = median(early.map(of))
     return { what, before, after: median(late.map(of)), max: maxOf(before) }
   }
-  const names = Object.keys(samples[0]?.rssMb ?? {}).filter((name) => !others.has(name))
   return [
-    ...names.map((name) =>
+    ...names(samples[0]?.liveMb).map((name) =>
+      compared(
+        `what lives on the heap of ${name}, MB`,
+        ({ liveMb }) => liveMb[name] ?? 0,
+        (before) => Math.max(before * maxMemoryGrowth, before + liveToleranceMb),
+      ),
+    ),
+    ...names(samples[0]?.rssMb).map((name) =>
       compared(
         `resident memory of ${name}, MB`,
         ({ rssMb }) => rssMb[name] ?? 0,
