@@ -1,10 +1,16 @@
-// Runs each target of the fuzzer on some inputs, others each time, and shows that it finds a parser that breaks its rule.
-import { randomInt } from 'node:crypto'
+// Runs each target of the fuzzer on some inputs, and shows that it finds parsers that break their rule.
 import { describe, expect, it } from 'vitest'
 import { fuzz } from './fuzz.ts'
 import { targets } from './targets.ts'
 
 const withinMs = 30_000
+
+/** Throws for three bytes, which are compared one after the other. By chance 16 million inputs would be needed. */
+function readMagic(input: Buffer): void {
+  if (input[0] !== 0x51) return
+  if (input[1] !== 0x00) return
+  if (input[2] === 0x23) throw new Error('magic')
+}
 
 describe('the fuzzer', () => {
   it.each(targets.map((target) => [target.name, target] as const))(
@@ -13,7 +19,7 @@ describe('the fuzzer', () => {
       const { runs, report } = await fuzz(target, {
         withinMs,
         maxRuns: 50,
-        seed: randomInt(2 ** 31 - 1),
+        seed: 1,
       })
       expect(report).toBeUndefined()
       expect(runs).toBeGreaterThan(0)
@@ -31,6 +37,13 @@ describe('the fuzzer', () => {
       },
       { withinMs, maxRuns: 5_000, seed: 1 },
     )
-    expect(report).toMatch(/Counterexample: \[Buffer.*Error: no value/s)
+    expect(report).toBe("Error: no value\n'='\nbase64: PQ==")
+  })
+
+  it('the fuzzer goes on from inputs that reach new code', async () => {
+    const planted = { name: 'planted', seeds: ['a=1'], run: readMagic }
+    const { report, reached } = await fuzz(planted, { withinMs, seed: 1 })
+    expect(report).toBe("Error: magic\n'Q\\x00#'\nbase64: UQAj")
+    expect(reached).toBeGreaterThanOrEqual(2)
   })
 })

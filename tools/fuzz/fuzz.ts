@@ -1,5 +1,7 @@
-// Runs a parser on changed copies of good inputs, and on bytes of no form, until the time is over or a rule of it is broken.
+// Runs a parser on changed copies of good inputs until the time is over or a rule of it is broken. Inputs that reach new code are changed further.
+import { inspect } from 'node:util'
 import * as fc from 'fast-check'
+import { startCoverage } from './coverage.ts'
 
 /** A parser, or a few that read the same thing, with the rules that hold for any input. */
 export type Target = {
@@ -13,8 +15,8 @@ export type Target = {
 /** How long a target is run, and the seed of its inputs: the same seed gives the same inputs in the same order. */
 export type FuzzOptions = { withinMs: number; maxRuns?: number; seed: number }
 
-/** What came of a target: the number of inputs, and a report if a rule was broken. */
-export type FuzzResult = { runs: number; report: string | undefined }
+/** What came of a target: the number of inputs, how many of them reached new code, and a report if a rule was broken. */
+export type FuzzResult = { runs: number; reached: number; report: string | undefined }
 
 type Edit =
   | { kind: 'set'; at: number; bytes: Buffer }
@@ -39,31 +41,87 @@ const tokens = [
   '\u{1f600}',
 ]
 
-/** Runs a target, and shrinks the input that breaks a rule. */
-export async function fuzz(
-  target: Target,
-  { withinMs, maxRuns, seed }: FuzzOptions,
-): Promise<FuzzResult> {
-  const property = fc.asyncProperty(inputs(target), async (input) => {
-    const pending = target.run(input)
-    if (pending !== undefined) await pending
-  })
-  const result = await fc.check(property, {
-    seed,
-    numRuns: maxRuns ?? Number.MAX_SAFE_INTEGER,
-    interruptAfterTimeLimit: withinMs,
-    markInterruptAsFailure: false,
-  })
-  if (!result.failed) return { runs: result.numRuns, report: undefined }
-  const report = `${await fc.asyncDefaultReportMessage(result)}\n${String(result.errorInstance)}`
-  return { runs: result.numRuns, report }
+/** Inputs between two looks at the coverage: a look costs as much as many inputs. */
+const batch = 200
+
+/**
+ * Runs a target on its good inputs, on bytes of no form, and on changed copies of good inputs and of those that reached code that no
+ * earlier one has reached. Shrinks the input that breaks a rule.
+ */
+export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzResult> {
+  const { withinMs, maxRuns = Number.MAX_SAFE_INTEGER, seed } = options
+  const endMs = performance.now() + withinMs
+  const good: Buffer[] = target.seeds.map((one) => Buffer.from(one))
+  const result: FuzzResult = { runs: 0, reached: 0, report: undefined }
+  const coverage = await startCoverage()
+
+  /** Runs inputs while there is time. Returns the one that breaks a rule. */
+  async function run(inputs: readonly Buffer[]): Promise<Buffer | undefined> {
+    for (const input of inputs) {
+      if (result.runs >= maxRuns || performance.now() > endMs) return undefined
+      result.runs += 1
+      if (await breaksRule(target, input)) return input
+    }
+    return undefined
+  }
+
+  /** Keeps those of some good inputs that reach new code. They are found by halves. */
+  async function keep(inputs: readonly Buffer[]): Promise<void> {
+    const [first] = inputs
+    if (first === undefined || performance.now() > endMs) return
+    for (const input of inputs) await breaksRule(target, input)
+    if (!(await coverage.look())) return
+    if (inputs.length === 1) {
+      coverage.accept()
+      good.push(first)
+      result.reached += 1
+      return
+    }
+    const middle = inputs.length >>> 1
+    await keep(inputs.slice(0, middle))
+    await keep(inputs.slice(middle))
+  }
+
+  try {
+    let broken = await run(good)
+    await coverage.look()
+    coverage.accept()
+    for (let round = 0; broken === undefined; round += 1) {
+      if (result.runs >= maxRuns || performance.now() > endMs) return result
+      const changed = fc.sample(inputs(good), { seed: seed + round, numRuns: batch })
+      broken = await run(changed)
+      if (broken === undefined && (await coverage.look())) await keep(changed)
+    }
+    return { ...result, report: await reportOf(target, broken) }
+  } finally {
+    coverage.stop()
+  }
 }
 
-function inputs({ seeds }: Target): fc.Arbitrary<Buffer> {
-  const copies = seeds.map((seed) => (typeof seed === 'string' ? Buffer.from(seed) : seed))
+async function breaksRule(target: Target, input: Buffer): Promise<boolean> {
+  try {
+    const pending = target.run(input)
+    if (pending !== undefined) await pending
+    return false
+  } catch {
+    return true
+  }
+}
+
+/** The shortest input like this one that breaks a rule, and how. */
+async function reportOf(target: Target, broken: Buffer): Promise<string> {
+  const property = fc.asyncProperty(fc.uint8Array({ maxLength: broken.length }), async (bytes) => {
+    await target.run(Buffer.from(bytes))
+  })
+  const found = await fc.check(property, { examples: [[new Uint8Array(broken)]], numRuns: 1 })
+  const input = Buffer.from(found.counterexample?.[0] ?? broken)
+  return `${String(found.errorInstance)}\n${inspect(input.toString('latin1'))}\nbase64: ${input.toString('base64')}`
+}
+
+function inputs(good: readonly Buffer[]): fc.Arbitrary<Buffer> {
   const changed = fc
-    .tuple(fc.constantFrom(...copies), fc.array(edits(), { maxLength: maxEdits }))
-    .map(([seed, list]) => list.reduce(applied, seed))
+    .tuple(fc.constantFrom(...good), fc.array(edits(), { maxLength: maxEdits }))
+    .map(([input, list]) => list.reduce(applied, input))
   const formless = fc.uint8Array({ maxLength: maxPart }).map((bytes) => Buffer.from(bytes))
   return fc.oneof({ weight: 9, arbitrary: changed }, { weight: 1, arbitrary: formless })
 }

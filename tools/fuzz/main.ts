@@ -9,6 +9,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(randomInt(2 ** 31 - 1)) },
     target: { type: 'string' },
+    input: { type: 'string' },
   },
 })
 const seconds = Number(values.seconds)
@@ -21,12 +22,18 @@ if (chosen.length === 0) {
 }
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
-print(`seed ${seed}`)
-for (const target of chosen) {
-  const { runs, report } = await fuzz(target, { withinMs: (1_000 * seconds) / chosen.length, seed })
-  print(`${target.name}: ${runs} inputs${report === undefined ? '' : ', a rule is broken'}`)
-  if (report === undefined) continue
-  print(report)
-  print(`Repeat: npm run fuzz -- --target ${target.name} --seed ${seed} --seconds ${seconds}`)
-  process.exitCode = 1
+if (values.input !== undefined) {
+  for (const target of chosen) await target.run(Buffer.from(values.input, 'base64'))
+} else {
+  print(`seed ${seed}`)
+  for (const target of chosen) {
+    const withinMs = (1_000 * seconds) / chosen.length
+    const { runs, reached, report } = await fuzz(target, { withinMs, seed })
+    const found = report === undefined ? '' : ', a rule is broken'
+    print(`${target.name}: ${runs} inputs, ${reached} reached new code${found}`)
+    if (report === undefined) continue
+    print(report)
+    print(`Repeat: npm run fuzz -- --target ${target.name} --input <base64>`)
+    process.exitCode = 1
+  }
 }
