@@ -159,7 +159,7 @@ export function describeLife(
   const names = Object.keys(turns[0]?.cpuMicros ?? {})
   const calls = statements.all.reduce((sum, one) => sum + one.calls, 0)
   return [
-    `Bursts of ${whole(burst)} payments, each created, paid, posted, paid out and pushed five times. **To \`life.sql\`: median ${ratio.toFixed(2)}`,
+    `Bursts of ${whole(burst)} payments, each created, paid, posted, paid out and pushed five times. **To [life.sql](../yardsticks/life.sql): median ${ratio.toFixed(2)}`,
     `(at least 0.4). CPU without the simulator: median ${ms(cost)} ms a payment (at most 5); ${ms(rest.microsPerPayment)} ms at 10 payments/s (at most 8);`,
     `idle: ${(rest.idleShare * 100).toFixed(1)} % of a core (less than 1).**`,
     '',

@@ -153,6 +153,7 @@ it(
       await freezeDatabase()
       await crashDatabase()
     }
+    expect(figures).toHaveLength(4 * rounds)
     report()
   },
   timeoutMs,
