@@ -54,10 +54,10 @@ async function waitsOf(system: System): Promise<PushWaits> {
   const agent = new Agent({ connections: 32, pipelining: 1 })
   try {
     const create = creator(system, receiver.url, agent)
-    await atRate(warmUpS, create)
+    await atRate(paymentsPerS, warmUpS, create)
     await sleep(settleMs)
     const before = readCpu(system.pids)
-    const answered = await atRate(measuredS, create)
+    const answered = await atRate(paymentsPerS, measuredS, create)
     await untilAll(answered, pushed)
     await sleep(settleMs)
     const cpu = cpuPerRequest(before, readCpu(system.pids), answered.size)
@@ -73,15 +73,16 @@ async function waitsOf(system: System): Promise<PushWaits> {
 }
 
 /** Creates payments on schedule, also while earlier ones are in flight; by transaction id, when each was answered. */
-async function atRate(
+export async function atRate(
+  perS: number,
   seconds: number,
   create: () => Promise<string>,
 ): Promise<Map<string, number>> {
   const answered = new Map<string, number>()
   const beganMs = performance.now()
   const creations: Promise<void>[] = []
-  for (let count = 0; count < seconds * paymentsPerS; count += 1) {
-    const earlyMs = beganMs + (count * 1_000) / paymentsPerS - performance.now()
+  for (let count = 0; count < seconds * perS; count += 1) {
+    const earlyMs = beganMs + (count * 1_000) / perS - performance.now()
     if (earlyMs > 0) await sleep(earlyMs)
     creations.push(create().then((id) => void answered.set(id, performance.now())))
   }
@@ -89,7 +90,8 @@ async function atRate(
   return answered
 }
 
-function creator({ target }: System, receiver: string, agent: Agent) {
+/** What creates a payment whose payer pays a second later, and resolves with its transaction id. */
+export function creator({ target }: System, receiver: string, agent: Agent) {
   const url = `http://127.0.0.1:${target.port}/payments/request?version=2024-10-01`
   const headers = { ...edgeHeaders(target), 'content-type': 'application/json' }
   const run = performance.now().toString(36)
@@ -105,7 +107,8 @@ function creator({ target }: System, receiver: string, agent: Agent) {
   }
 }
 
-async function untilAll(
+/** Resolves when the first push of all has arrived; throws when one does not within 30 s. */
+export async function untilAll(
   answered: ReadonlyMap<string, number>,
   pushed: ReadonlyMap<string, number>,
 ): Promise<void> {
@@ -116,7 +119,8 @@ async function untilAll(
   }
 }
 
-async function startReceiver(onPush: (transactionId: string) => void) {
+/** Accepts every push, and names the transaction of each first notify. */
+export async function startReceiver(onPush: (transactionId: string) => void) {
   const server = http.createServer((incoming, outgoing) => {
     const chunks: Buffer[] = []
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))

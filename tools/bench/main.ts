@@ -18,6 +18,7 @@ import { compareLedger, describeLedger } from './ledger.ts'
 import { describeList, measureList } from './list.ts'
 import { describeFootprint, describeStored, describeTurns, record } from './report.ts'
 import { describeSteady, measureSteady } from './steady.ts'
+import { describeTenants, measureTenants } from './tenants.ts'
 
 const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> = {
   async create() {
@@ -92,6 +93,12 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
   },
   async list() {
     return { title: 'Lists of a merchant', lines: describeList(await measureList(say)) }
+  },
+  async tenants() {
+    return {
+      title: 'A quiet tenant beside a noisy one',
+      lines: describeTenants(await measureTenants(say)),
+    }
   },
   async steady() {
     return { title: 'Steady work', lines: describeSteady(await measureSteady(say)) }
