@@ -44,7 +44,7 @@ export function approvalService(action: ApprovedAction): ServiceImpl<typeof Appr
   const mayDecide = requirement(action.requestedBy)
   const message = (approval: Approval) => approvalMessage(kind, approval)
   return {
-    async listApprovals({ projectId, subjectId, state, pageSize, pageToken }) {
+    async listApprovals({ projectId, subjectId, state, approvalId, pageSize, pageToken }) {
       mayList()
       if (subjectId !== '' && projectId === '') throw missing('project_id')
       const size = pageSizeOf(pageSize)
@@ -52,6 +52,7 @@ export function approvalService(action: ApprovedAction): ServiceImpl<typeof Appr
         projectId: projectId || undefined,
         subjectId: subjectId || undefined,
         state: stateOf(state),
+        approvalId: approvalId || undefined,
       }
       const found = await listApprovals(db, filter, idIn(pageToken), size + 1)
       const page = pageOf(found, size, ({ approvalId }) => tokenOf(approvalId))

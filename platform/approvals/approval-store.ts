@@ -153,6 +153,8 @@ export type ApprovalFilter = {
   subjectId: string | undefined
   /** Undefined: in any state. */
   state: ApprovalState | undefined
+  /** The one of this id; undefined: any. */
+  approvalId: string | undefined
 }
 
 const all = ''
@@ -182,16 +184,26 @@ const lists = {
   ofProject: newestFirst('approval_list_of_project', ofProject, 4),
   ofSubject: newestFirst('approval_list_of_subject', ofSubject, 5),
 }
+const oneStatement = sql(
+  'approval_list_one',
+  `select ${columns} from approval
+   where approval_id = $1 and ($2::uuid is null or project_id = $2)
+     and ($3::text is null or subject_id = $3) and ($4::text is null or ${stateNow} = $4)`,
+)
 const firstId = '00000000-0000-0000-0000-000000000000'
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /** Approvals behind `afterId`: those that wait oldest first, all others newest first. Locks nothing. Rejects as a Queryable does. */
 export function listApprovals(
   db: Queryable,
-  { projectId, subjectId, state }: ApprovalFilter,
+  { projectId, subjectId, state, approvalId }: ApprovalFilter,
   afterId: string | undefined,
   limit: number,
 ): Promise<Approval[]> {
+  if (approvalId !== undefined) {
+    const filter = [projectId ?? null, subjectId ?? null, state ?? null]
+    return db.rows(oneStatement, [approvalId, ...filter])
+  }
   const isOfOne = projectId !== undefined && subjectId !== undefined
   const scope = isOfOne ? 'ofSubject' : projectId === undefined ? 'all' : 'ofProject'
   const place = [projectId, isOfOne ? subjectId : undefined].filter((one) => one !== undefined)

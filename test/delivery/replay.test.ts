@@ -325,10 +325,12 @@ describe('a replay of many', () => {
     const ids = [await job(), await job(), await job()].map(({ jobId }) => jobId).toReversed()
     await job({ projectId: randomUUID() })
     const first = await listReplayJobs(db, projectId, undefined, 2)
-    const last = first.at(-1)
-    const before = last && { time: last.createdAt, id: last.jobId }
+    const before = first.map(({ createdAt, jobId }) => ({ time: createdAt, id: jobId })).at(-1)
     const second = await listReplayJobs(db, projectId, before, 2)
     expect([...first, ...second].map(({ jobId }) => jobId)).toEqual(ids)
+    const [jobId = ''] = ids
+    await pauseReplayJob(db, projectId, jobId)
+    expect(await listReplayJobs(db, projectId, undefined, 9, 'paused')).toMatchObject([{ jobId }])
   })
 
   it('a bulk replay whose worker dies within a step continues on another, and sends each push once', async () => {

@@ -254,6 +254,9 @@ describe('a request', () => {
     expect(await reasonOf(reject('kofi', approvalId))).toBe('APPROVAL_CLOSED')
     expect((await byState(ApprovalState.WAITING)).approvals).toEqual([])
     expect((await byState(ApprovalState.EXPIRED)).approvals).toMatchObject([{ approvalId }])
+    expect((await list({ approvalId })).approvals).toMatchObject([{ approvalId }])
+    expect((await list({ approvalId, state: ApprovalState.WAITING })).approvals).toEqual([])
+    expect((await list({ approvalId: randomUUID() })).approvals).toEqual([])
     const next = await request('kofi', paymentId)
     expect(next).not.toBe(approvalId)
     await approve('ama', next)
@@ -349,7 +352,9 @@ describe('a role', () => {
       () => harness.approvals.reject({ projectId, approvalId }),
     ]
     for (const call of calls) expect(await codeOf(inOther(call))).toBe('PermissionDenied')
-    expect((await inOther(() => harness.approvals.listApprovals({}))).approvals).toEqual([])
+    for (const wanted of [{}, { approvalId }]) {
+      expect((await inOther(() => harness.approvals.listApprovals(wanted))).approvals).toEqual([])
+    }
     for (const wanted of [foreign, '']) {
       const key = { projectId: wanted, approvalId }
       expect(await reasonOf(inOther(() => harness.approvals.approve(key)))).toBe(

@@ -50,7 +50,8 @@ export const wireBreakers = {
   half_open: BreakerState.HALF_OPEN,
 } as const satisfies Record<EndpointRow['breaker'], BreakerState>
 
-const wireReplayStates = {
+/** Enum numbers of the states of a replay. */
+export const wireReplayStates = {
   running: ReplayJobState.RUNNING,
   paused: ReplayJobState.PAUSED,
   done: ReplayJobState.DONE,

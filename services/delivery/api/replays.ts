@@ -30,6 +30,7 @@ import {
   wireEndpoint,
   wireKinds,
   wireReplayJob,
+  wireReplayStates,
   wireStates,
   wordOf,
 } from './messages.ts'
@@ -48,7 +49,7 @@ export interface ReplayServiceOptions {
 /**
  * The handlers of ReplayService. All reject as `projectOf` does. `createReplayJob` refuses a bad filter with
  * INVALID_PARAMETER and a key that was used for another replay with IDEMPOTENCY_KEY_CONFLICT; `listReplayJobs` a page token that
- * is not ours with INVALID_PARAMETER; the others an unknown job with REPLAY_NOT_FOUND.
+ * is not ours, and an unknown state, with INVALID_PARAMETER; the others an unknown job with REPLAY_NOT_FOUND.
  */
 export function replayService({
   db,
@@ -107,7 +108,9 @@ export function replayService({
     async listReplayJobs(request, context) {
       const projectId = projectOf(context, request.projectId)
       const size = pageSizeOf(request.pageSize)
-      const rows = await listReplayJobs(db, projectId, timePlaceIn(request.pageToken), size + 1)
+      const state = wordOf(wireReplayStates, request.state, 'state')
+      const before = timePlaceIn(request.pageToken)
+      const rows = await listReplayJobs(db, projectId, before, size + 1, state)
       const page = pageOf(rows, size, ({ createdAt, jobId }) => tokenOf(createdAt.getTime(), jobId))
       return { jobs: page.rows.map(wireReplayJob), nextPageToken: page.nextPageToken }
     },
@@ -161,7 +164,9 @@ export function endpointService(
       const projectId = projectOf(context, request.projectId)
       const size = pageSizeOf(request.pageSize)
       const after = laneIn(request.pageToken)
-      const rows = await listEndpoints(db, projectId, after, size + 1, request.onlyPaused)
+      const breaker = wordOf(wireBreakers, request.breaker, 'breaker')
+      const filter = { breaker, onlyPaused: request.onlyPaused }
+      const rows = await listEndpoints(db, projectId, after, size + 1, filter)
       const page = pageOf(rows, size, ({ origin, kind }) => tokenOf(origin, kind ?? ''))
       return { endpoints: page.rows.map(wireEndpoint), nextPageToken: page.nextPageToken }
     },

@@ -67,7 +67,7 @@ const listStatement = sql(
   'endpoint_list',
   `select ${shown} from endpoint as e
    where project_id = $1 and (origin, coalesce(lane_kind, '')) > ($2, $3)
-     and ($5 is false or paused_at is not null)
+     and ($5 is false or paused_at is not null) and ($6::text is null or breaker = $6)
    order by origin, coalesce(lane_kind, '')
    limit $4`,
 )
@@ -78,16 +78,16 @@ export interface LanePlace {
   kind: DeliveryKind | null
 }
 
-/** A project's lanes in that order, those after `after`; only those that are paused, or all. */
+/** A project's lanes in that order, those after `after`; in one state of the breaker or in any, only paused ones or all. */
 export function listEndpoints(
   db: Queryable,
   projectId: string,
   after: LanePlace | undefined,
   limit: number,
-  onlyPaused = false,
+  { breaker, onlyPaused = false }: { breaker?: Breaker | undefined; onlyPaused?: boolean } = {},
 ): Promise<EndpointRow[]> {
   const place = [after?.origin ?? '', after?.kind ?? '']
-  return db.rows(listStatement, [projectId, ...place, limit, onlyPaused])
+  return db.rows(listStatement, [projectId, ...place, limit, onlyPaused, breaker ?? null])
 }
 
 /** The same among the lanes of all projects: by origin, project and kind. */

@@ -162,19 +162,21 @@ const listStatement = sql(
   'replay_job_list',
   `select ${shown} from replay_job
    where project_id = $1 and (created_at, job_id) < ($2, $3)
+     and ($5::text is null or case state when 'narrowed' then 'running' else state end = $5)
    order by created_at desc, job_id desc
    limit $4`,
 )
 
-/** A project's jobs, the newest first, those from before `before`. Locks nothing. */
+/** A project's jobs in one state or in any, the newest first, those from before `before`. Locks nothing. */
 export function listReplayJobs(
   db: Queryable,
   projectId: string,
   before: { time: Date; id: string } | undefined,
   limit: number,
+  state?: ReplayState,
 ): Promise<ReplayJob[]> {
   const { time, id } = before ?? { time: 'infinity', id: firstId }
-  return db.rows(listStatement, [projectId, time, id, limit])
+  return db.rows(listStatement, [projectId, time, id, limit, state ?? null])
 }
 
 const lockStatement = sql(

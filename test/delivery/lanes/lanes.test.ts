@@ -96,6 +96,22 @@ describe('a lane of the version before', () => {
 })
 
 describe('the lanes of a project', () => {
+  it('the lanes of a project are listed by the state of their breaker', async () => {
+    await harness.push({ url: 'https://a.example/x' }, { url: 'https://b.example/x' })
+    await harness.asOwner(
+      `update delivery.endpoint set breaker = 'open', breaker_until = now() + interval '1 minute'
+       where origin = 'https://b.example'`,
+    )
+    const inState = async (breaker: 'open' | 'closed' | 'half_open') => {
+      const { db, projectId } = harness
+      const lanes = await listEndpoints(db, projectId, undefined, 10, { breaker })
+      return lanes.map(({ origin }) => origin)
+    }
+    expect(await inState('open')).toEqual(['https://b.example'])
+    expect(await inState('closed')).toEqual(['https://a.example'])
+    expect(await inState('half_open')).toEqual([])
+  })
+
   it('the lanes of a project are listed page by page, by origin and kind', async () => {
     const kinds = ['notify', 'callback', 'onboarding'] as const
     const urls = ['https://b.example/x', 'https://a.example/x']

@@ -14,7 +14,7 @@ import {
 } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { BreakerState, EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
-import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { ReplayJobState, ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import { EventDeadLetterService } from '#gen/payweave/events/v1/event_dead_letter_pb.js'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { type Facts, inAnHour, type Requests, requestsFor } from './facts.ts'
@@ -136,6 +136,7 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
           pageSize: 10,
           pageToken: Buffer.from('https://shop.example notify').toString('base64url'),
           onlyPaused: true,
+          breaker: BreakerState.OPEN,
         },
       ],
       pauseEndpoint: [{ projectId, endpointId: randomUUID(), note: 'their servers move' }],
@@ -173,6 +174,7 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
       listReplayJobs: [
         {
           projectId,
+          state: ReplayJobState.DONE,
           pageSize: 10,
           pageToken: Buffer.from(`1700000000000 ${randomUUID()}`).toString('base64url'),
         },

@@ -55,7 +55,7 @@ function approvals({ projectId }: Facts): Requests {
   const state = ApprovalState.WAITING
   const pageToken = Buffer.from(randomUUID()).toString('base64url')
   return requestsFor(ApprovalService, {
-    listApprovals: [{ projectId, subjectId: 'bill_x', state, pageSize: 10, pageToken }],
+    listApprovals: [{ ...key, subjectId: 'bill_x', state, pageSize: 10, pageToken }],
     approve: [key],
     reject: [{ ...key, note: 'No receipt' }],
   })

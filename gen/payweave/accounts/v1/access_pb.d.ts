@@ -1402,6 +1402,13 @@ export declare type ListSubscriptionKeysRequest = Message<"payweave.accounts.v1.
    * @generated from field: string project_id = 1;
    */
   projectId: string;
+
+  /**
+   * UUID of a key: lists only this one. Empty: all keys.
+   *
+   * @generated from field: string key_id = 2;
+   */
+  keyId: string;
 };
 
 /**
@@ -1449,6 +1456,13 @@ export declare type ListApiKeysRequest = Message<"payweave.accounts.v1.ListApiKe
    * @generated from field: string merchant_id = 2;
    */
   merchantId: string;
+
+  /**
+   * UUID of a key: lists only this one. Empty: all keys.
+   *
+   * @generated from field: string key_id = 3;
+   */
+  keyId: string;
 };
 
 /**

@@ -165,6 +165,13 @@ export declare type ListApprovalsRequest = Message<"payweave.approvals.v1.ListAp
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * UUID of one approval; a list with it has at most one row and no further page. Empty: any.
+   *
+   * @generated from field: string approval_id = 6;
+   */
+  approvalId: string;
 };
 
 /**

@@ -192,6 +192,13 @@ export declare type ListEndpointsRequest = Message<"payweave.delivery.v1.ListEnd
    * @generated from field: bool only_paused = 4;
    */
   onlyPaused: boolean;
+
+  /**
+   * Lists those in this state of the breaker only. UNSPECIFIED: all states.
+   *
+   * @generated from field: payweave.delivery.v1.BreakerState breaker = 5;
+   */
+  breaker: BreakerState;
 };
 
 /**

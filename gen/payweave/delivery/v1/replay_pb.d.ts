@@ -422,6 +422,13 @@ export declare type ListReplayJobsRequest = Message<"payweave.delivery.v1.ListRe
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * Lists those in this state only. UNSPECIFIED: all states.
+   *
+   * @generated from field: payweave.delivery.v1.ReplayJobState state = 4;
+   */
+  state: ReplayJobState;
 };
 
 /**

@@ -50,15 +50,15 @@ function projectLists(db: Queryable) {
       const { rows, nextPageToken } = pageOf(found, listing.limit - 1, ({ projectId }) => projectId)
       return { projects: rows.map(wireProject), nextPageToken }
     },
-    async listSubscriptionKeys({ projectId: requested }, context) {
+    async listSubscriptionKeys({ projectId: requested, keyId }, context) {
       const { projectId } = await existing(db, projectOf(context, requested))
-      const keys = await listSubscriptionKeys(db, projectId, maxKeys)
+      const keys = await listSubscriptionKeys(db, projectId, orNull(keyId), maxKeys)
       return { keys: keys.map(keyMessage) }
     },
-    async listApiKeys({ projectId: requested, merchantId }, context) {
+    async listApiKeys({ projectId: requested, merchantId, keyId }, context) {
       const { projectId } = await existing(db, projectOf(context, requested))
-      const merchant = orNull(merchantId)
-      const keys = await listApiKeys(db, projectId, merchant, maxKeys)
+      const filter = { merchantId: orNull(merchantId), keyId: orNull(keyId) }
+      const keys = await listApiKeys(db, projectId, filter, maxKeys)
       return { keys: keys.map(keyMessage) }
     },
     async listMerchants({ projectId: requested, ...request }, context) {

@@ -122,6 +122,13 @@ describe('a request with an id of its own', () => {
     }
     const { keys } = await access.listSubscriptionKeys({ projectId })
     expect(keys).toHaveLength(1)
+    const [{ keyId } = { keyId: '' }] = keys
+    expect((await access.listSubscriptionKeys({ projectId, keyId })).keys).toEqual(keys)
+    expect((await access.listApiKeys({ projectId, keyId })).keys).toEqual([])
+    const [one] = (await access.listApiKeys({ projectId })).keys
+    const ofOne = { projectId, keyId: one?.keyId ?? '' }
+    expect((await access.listApiKeys(ofOne)).keys).toEqual([one])
+    expect((await access.listSubscriptionKeys(ofOne)).keys).toEqual([])
   })
 
   it('a request with an id of its own is refused with other content, and may be sent again when it made nothing', async () => {

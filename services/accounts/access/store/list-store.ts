@@ -99,15 +99,17 @@ export type IssuedKey = {
 const subscriptionKeysStatement = sql(
   'list_subscription_keys',
   `select key_id as "keyId", '' as "merchantId", issued_at as "issuedAt", revoked_at as "revokedAt"
-   from subscription_key where project_id = $1 order by issued_at desc, key_id limit $2`,
+   from subscription_key where project_id = $1 and ($2::uuid is null or key_id = $2)
+   order by issued_at desc, key_id limit $3`,
 )
-/** The newest subscription keys of a project, without their digests. Locks nothing. */
+/** The newest subscription keys of a project, or the one of an id, without their digests. Locks nothing. */
 export function listSubscriptionKeys(
   db: Queryable,
   projectId: string,
+  keyId: string | null,
   limit: number,
 ): Promise<IssuedKey[]> {
-  return db.rows(subscriptionKeysStatement, [projectId, limit])
+  return db.rows(subscriptionKeysStatement, [projectId, keyId, limit])
 }
 
 const apiKeysStatement = sql(
@@ -115,16 +117,17 @@ const apiKeysStatement = sql(
   `select key_id as "keyId", merchant_id as "merchantId", issued_at as "issuedAt",
      revoked_at as "revokedAt"
    from api_key where project_id = $1 and ($2::uuid is null or merchant_id = $2)
-   order by issued_at desc, key_id limit $3`,
+     and ($3::uuid is null or key_id = $3)
+   order by issued_at desc, key_id limit $4`,
 )
-/** The newest API keys of a project or one of its merchants, without their digests. Locks nothing. */
+/** The newest API keys of a project or one of its merchants, or the one of an id, without their digests. Locks nothing. */
 export function listApiKeys(
   db: Queryable,
   projectId: string,
-  merchantId: string | null,
+  { merchantId, keyId }: { merchantId: string | null; keyId: string | null },
   limit: number,
 ): Promise<IssuedKey[]> {
-  return db.rows(apiKeysStatement, [projectId, merchantId, limit])
+  return db.rows(apiKeysStatement, [projectId, merchantId, keyId, limit])
 }
 
 /** An endpoint of an institution that a project may use. */
