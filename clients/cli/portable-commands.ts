@@ -7,6 +7,7 @@ import { catalogueCommands } from './billing/catalogue.ts'
 import type { Command } from './command.ts'
 import { deliveryCommands } from './deliveries/command.ts'
 import { pauseCommands } from './deliveries/pauses.ts'
+import { replayCommands } from './deliveries/replays.ts'
 import { tailCommand } from './deliveries/tail.ts'
 import { institutionCommands } from './institutions.ts'
 import { keyCommands } from './keys.ts'
@@ -31,6 +32,7 @@ export const portableCommands: readonly Command[] = [
   eventDeadLettersCommand,
   ...deliveryCommands,
   ...pauseCommands,
+  ...replayCommands,
   listenCommand,
   triggerCommand,
   conformanceCommand,

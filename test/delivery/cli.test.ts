@@ -111,6 +111,14 @@ describe('payweave', () => {
 
     const many = await run('deliveries', 'replay', '--state', 'delivered', ...forProject)
     expect(many.out).toMatch(/done {2}1 made due/)
+    const [, jobId = ''] = /replay ([\da-f-]{36})/.exec(many.out) ?? []
+    const ended = await run('replay', 'list', '--state', 'done', ...forProject)
+    expect(ended.out).toMatch(new RegExp(` ${jobId} +done +1 `))
+    const running = await run('replay', 'list', '--state', 'running', ...forProject)
+    expect(running.out).toBe('no replays\n')
+    const stopped = await run('replay', 'stop', jobId, ...forProject)
+    expect(stopped.out).toContain(`replay ${jobId}  done`)
+    expect((await run('replay', 'pause', randomUUID(), ...forProject)).code).toBe(1)
     await eventually(() => expect(receiver.requests.length).toBe(4))
     const again = await run('deliveries', 'cancel', id, ...forProject)
     expect(again.code).toBe(1)
