@@ -31,7 +31,7 @@ import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import type { Identity } from '#platform/rpc/auth/identity.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
 import { currentContext } from '#platform/rpc/context.ts'
-import { noteMadeCall } from './http/made-calls.ts'
+import { noteMadeCall, type ServedRpc } from './http/made-calls.ts'
 import type { Activity } from './store/activity-store.ts'
 
 /** Addresses of the services. */
@@ -62,6 +62,7 @@ const navigation = new Set([
 
 /** Makes all clients, and what closes their connections. */
 export function openClients(urls: Urls, identity: Identity, record: Record) {
+  const served: ServedRpc[] = []
   const open = (name: string, url: string) => {
     const pool = createRpcPool(url, { audience: name, identity })
     // A tail lasts: it must not wait behind, or be hedged as, a call that ends.
@@ -69,8 +70,10 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
     const options = { identity, url, audience: name }
     return {
       name,
-      of: <S extends DescService>(service: S) =>
-        recorded(name, service, createRpcClient(service, { ...options, pool }), record),
+      of: <S extends DescService>(service: S) => {
+        served.push(...service.methods.map((method) => ({ process: name, method })))
+        return recorded(name, service, createRpcClient(service, { ...options, pool }), record)
+      },
       /** For a stream that repeats the call which its opening wrote down. */
       unrecordedOf: <S extends DescService>(service: S) =>
         createRpcClient(service, { ...options, pool }),
@@ -126,6 +129,8 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
       await note(record, what, { itemId: target })
       return await summed.run(true, calls)
     },
+    /** Every RPC that the console can call, once for each process that serves it. */
+    served,
     closers: [accounts, payments, institution, quotes, billing, delivery],
   }
 }

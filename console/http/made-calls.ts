@@ -1,20 +1,29 @@
-// The calls that a page is made from, as commands for a terminal.
+// The calls that a page is made from, and those of its buttons, as commands for a terminal.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { create, type DescMethod, toJsonString } from '@bufbuild/protobuf'
+import { create, type DescMethod, toJson } from '@bufbuild/protobuf'
+import { sampleOf } from './sample-request.ts'
 
-/** A call with the name of the service's process, such as `payments`. */
-type MadeCall = { process: string; method: DescMethod; request: object }
+/** An RPC with the name of the process that serves it, such as `payments`. */
+export type ServedRpc = { process: string; method: DescMethod }
 
-/** The calls of a page, and the RPCs that one of its sections has named. */
-type Made = { calls: MadeCall[]; named: Set<string> }
+/** A call of one. */
+type MadeCall = ServedRpc & { request: object }
+
+/** The calls of a page, the RPCs of its buttons, and those that one of its sections has named. */
+type Made = {
+  served: readonly ServedRpc[]
+  calls: MadeCall[]
+  actions: Set<string>
+  named: Set<string>
+}
 
 const storage = new AsyncLocalStorage<Made>()
 /** A page over many projects makes one call for each. */
 const maxShown = 3
 
-/** Runs a page's handler; what it renders knows the calls that it made. */
-export function withMadeCalls<T>(handle: () => T): T {
-  return storage.run({ calls: [], named: new Set() }, handle)
+/** Runs a page's handler; what it renders knows the calls that it made, and what can be called at all. */
+export function withMadeCalls<T>(served: readonly ServedRpc[], handle: () => T): T {
+  return storage.run({ served, calls: [], actions: new Set(), named: new Set() }, handle)
 }
 
 /** Notes a call; without effect outside a page's handler. */
@@ -22,22 +31,34 @@ export function noteMadeCall(call: MadeCall): void {
   storage.getStore()?.calls.push(call)
 }
 
+/** Notes what a button of the page calls. */
+export function nameAction(rpc: string | readonly string[] | undefined): void {
+  for (const one of [rpc ?? []].flat()) storage.getStore()?.actions.add(one)
+}
+
 /**
- * The page's calls of an RPC (`pkg.Service/Method`) as `curl` commands, the first three. Address and bearer are the variables that
- * docs/grpc/README.md sets; no secret is in them. Empty for a stream.
+ * The page's calls of an RPC (`pkg.Service/Method`) as `curl` commands, the first three; of one that it does not call itself, a call
+ * of each process that serves it, with the ids of the page and an ellipsis for each text that is to be filled in. Address and bearer are the
+ * variables that docs/grpc/README.md sets; no secret is in them. Empty for a stream.
  */
 export function curlsOf(rpc: string): string[] {
   const made = storage.getStore()
-  made?.named.add(rpc)
-  const own = (made?.calls ?? []).filter(({ method }) => nameOf(method) === rpc)
-  return [...new Set(own.map(curlOf))].slice(0, maxShown)
+  if (made === undefined) return []
+  made.named.add(rpc)
+  const own = made.calls.filter(({ method }) => nameOf(method) === rpc)
+  const commands = own.length > 0 ? own.map(commandOf) : samplesOf(made, rpc)
+  return [...new Set(commands)].slice(0, maxShown)
 }
 
-/** The RPCs that the page has read and no section of it has named so far, in the order of the calls. */
+/** The RPCs that the page has read or that its buttons call, and no section of it has named so far: the reads first. */
 export function otherRpcs(): string[] {
-  const { calls, named } = storage.getStore() ?? { calls: [], named: new Set<string>() }
+  const { calls, actions, named } = storage.getStore() ?? {
+    calls: [],
+    actions: [],
+    named: new Set(),
+  }
   const reads = calls.map(({ method }) => nameOf(method)).filter((rpc) => isRead.test(rpc))
-  return [...new Set(reads)].filter((rpc) => !named.has(rpc))
+  return [...new Set([...reads, ...actions])].filter((rpc) => !named.has(rpc))
 }
 
 /** What changes something is a button of the page, not a part of what it shows. */
@@ -47,11 +68,36 @@ function nameOf({ parent, name }: DescMethod): string {
   return `${parent.typeName}/${name}`
 }
 
-function curlOf({ process, method, request }: MadeCall): string {
-  const json = toJsonString(method.input, create(method.input, request as Record<string, unknown>))
+function commandOf({ process, method, request }: MadeCall): string {
+  return curlOf(
+    process,
+    method,
+    toJson(method.input, create(method.input, request as Record<string, unknown>)),
+  )
+}
+
+function samplesOf({ served, calls }: Made, rpc: string): string[] {
+  const ids = idsOf(calls)
+  return served
+    .filter(({ method }) => nameOf(method) === rpc && method.methodKind === 'unary')
+    .map(({ process, method }) => curlOf(process, method, sampleOf(method.input, ids)))
+}
+
+/** The ids that a page names in its own calls, each of one value alone: `paymentId` of the payment that it shows. */
+function idsOf(calls: readonly MadeCall[]): Map<string, string> {
+  const ids = new Map<string, string>()
+  const fields = calls.flatMap(({ request }) => Object.entries(request as Record<string, unknown>))
+  for (const [name, value] of fields) {
+    if (!name.endsWith('Id') || typeof value !== 'string' || value === '') continue
+    ids.set(name, ids.has(name) && ids.get(name) !== value ? '' : value)
+  }
+  return ids
+}
+
+function curlOf(process: string, method: DescMethod, request: unknown): string {
   return [
     `curl -sS "$GRPC_${process.toUpperCase()}/${nameOf(method)}"`,
     `-H "authorization: Bearer $GRPC_TOKEN" -H 'content-type: application/json'`,
-    `-d '${json.replaceAll("'", String.raw`'\''`)}'`,
+    `-d '${JSON.stringify(request).replaceAll("'", String.raw`'\''`)}'`,
   ].join(' \\\n  ')
 }

@@ -17,13 +17,13 @@ export type Reader = {
 const listRpc = 'payweave.accounts.v1.AccessService/ListProjects'
 
 /**
- * A page of a person's projects with the token of the next one, which only the staff's list has. A project of their roles that
+ * A page of a person's projects, of this name and environment if any, with the token of the next one, which only the staff's list has. A project of their roles that
  * does not exist is left out.
  */
 export async function projectsOf(
   { session, within }: Reader,
   { access }: Clients,
-  page: { pageToken?: string; pageSize?: number } = {},
+  page: { pageToken?: string; pageSize?: number; name?: string; environment?: Environment } = {},
 ): Promise<{ projects: Project[]; nextPageToken: string }> {
   if (mayOf(session, undefined)(listRpc)) {
     return await within(undefined, () => access.listProjects(page))
@@ -34,7 +34,12 @@ export async function projectsOf(
       orUndefined(() => within(projectId, () => access.getProject({ projectId }))),
     ),
   )
-  return { projects: found.flatMap((one) => one?.project ?? []), nextPageToken: '' }
+  const { name = '', environment = Environment.UNSPECIFIED } = page
+  const projects = found.flatMap((one) => one?.project ?? [])
+  const isWanted = (one: Project) =>
+    (name === '' || one.name === name) &&
+    (environment === Environment.UNSPECIFIED || one.environment === environment)
+  return { projects: projects.filter(isWanted), nextPageToken: '' }
 }
 
 /** The RPC that `projectsOf` reads. */

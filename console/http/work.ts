@@ -123,7 +123,7 @@ export function createWorker(options: WorkerOptions): Worker {
           namesOf: people.namesOf,
           within,
         }
-        return await withMadeCalls(() => handle(work))
+        return await withMadeCalls(clients.served, () => handle(work))
       })
     }
   }

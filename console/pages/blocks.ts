@@ -1,6 +1,7 @@
 // What pages are built from: facts, tables, forms and filters, as data that the templates of the same names render.
 import type { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Money } from '#gen/payweave/types/v1/types_pb.js'
+import type { PersonsRpc } from '#platform/rpc/auth/roles.ts'
 import type { Chart, Trend } from './chart/chart.ts'
 import { choices, money } from './words.ts'
 
@@ -70,10 +71,14 @@ export type Field = {
   mistake?: string | undefined
 }
 
+/** What a form calls, which its page shows as commands; undefined where no RPC does it. */
+type FormRpc = PersonsRpc | readonly PersonsRpc[] | undefined
+
 /** A form that changes something. `hidden` are its fields that nobody fills in. */
 export type Form = {
   action: string
   button: string
+  rpc: FormRpc
   isDangerous?: boolean | undefined
   hidden?: Record<string, string> | undefined
   fields?: Field[] | undefined
@@ -82,7 +87,13 @@ export type Form = {
 }
 
 /** A form of a section that the buttons of its rows send, each with a value of its own: a small page has one token for all of them. */
-export type RowForm = { id: string; action: string; button: string; name: string }
+export type RowForm = {
+  id: string
+  action: string
+  button: string
+  name: string
+  rpc: FormRpc
+}
 
 /** A page of ours within a page; forms name it. */
 export type Frame = { name: string; title: string; path: string }
@@ -127,6 +138,17 @@ export type Page = {
   said?: string | undefined
   q?: string | undefined
   sections: Section[]
+}
+
+/** The choice of one of some words, or of any; the query says which is chosen. */
+export function chosenWord(
+  label: string,
+  name: string,
+  words: readonly string[],
+  query: URLSearchParams,
+): Field {
+  const options = [{ value: '', label: 'any' }, ...words.map((value) => ({ value, label: value }))]
+  return { label, name, type: 'select', value: query.get(name) ?? '', options }
 }
 
 /** The choice of a word of an enum, or of any; the query says which is chosen. */

@@ -88,6 +88,7 @@ function callersSection(work: ProjectWork, accountAccess: boolean, allowed: stri
   const form = {
     action: `/projects/${work.project.projectId}/access/update`,
     button: 'Store',
+    rpc: 'payweave.accounts.v1.AccessService/UpdateProjectAccess' as const,
     fields: [
       {
         label: 'Account API',
@@ -146,12 +147,16 @@ function grantsSection(work: ProjectWork, institutions: Institution[], grants: G
     rpc: [
       'payweave.accounts.v1.AccessService/ListInstitutions',
       'payweave.accounts.v1.AccessService/ListGrants',
-      'payweave.accounts.v1.AccessService/GrantEndpoints',
-      'payweave.accounts.v1.AccessService/RevokeGrants',
+      ...grantRpcs,
     ],
     commands: ['institution list', 'grant list', 'grant add', 'grant remove'],
   }
 }
+
+const grantRpcs = [
+  'payweave.accounts.v1.AccessService/GrantEndpoints',
+  'payweave.accounts.v1.AccessService/RevokeGrants',
+] as const
 
 function grantForm(projectId: string, institutionId: string, held: Set<string>): Cell {
   const fields = grantableEndpoints.map(
@@ -163,5 +168,6 @@ function grantForm(projectId: string, institutionId: string, held: Set<string>):
     }),
   )
   const action = `/projects/${projectId}/access/grants`
-  return { forms: [{ action, button: 'Store', hidden: { institution_id: institutionId }, fields }] }
+  const hidden = { institution_id: institutionId }
+  return { forms: [{ action, button: 'Store', rpc: grantRpcs, hidden, fields }] }
 }

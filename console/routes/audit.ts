@@ -1,8 +1,7 @@
 // Who did what, and when: changes of access and of the catalogue, and every call that people made in the console.
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { FastifyInstance } from 'fastify'
-import { Failure, invalid } from '#core/errors/errors.ts'
-import { isUuid } from '#core/identity/id.ts'
+import { Failure } from '#core/errors/errors.ts'
 import { formatIso } from '#core/text/time.ts'
 import type { AuditEntry } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { CatalogueChange } from '#gen/payweave/billing/v1/catalogue_pb.js'
@@ -15,7 +14,7 @@ import { sendSections } from '../pages/render.ts'
 import { timeOf } from '../pages/words.ts'
 import { type NameOf, type People, personIn, recordName } from '../sign-in/people.ts'
 import { type ActivityFilter, listActivity, type SeenActivity } from '../store/activity-store.ts'
-import { nextPageUrl, readTime, sendCsv, withFilters } from './list.ts'
+import { idIn, nextPageUrl, readTime, sendCsv, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients; db: Database; people: People }
 
@@ -139,7 +138,7 @@ function registerCatalogueAudit(
 }
 
 function projectField(query: URLSearchParams): Field {
-  return { label: 'Project id', name: 'project', value: idOf(query, 'project'), maxlength: 36 }
+  return { label: 'Project id', name: 'project', value: idIn(query, 'project'), maxlength: 36 }
 }
 
 /** The filters of every audit: by person, by what was changed or read, by time. */
@@ -171,7 +170,7 @@ function linksOf(may: May, here: string, file: string) {
 /** What the query asks for. Throws INVALID_PARAMETER for a time or an id that is none. */
 async function changesFilterOf(query: URLSearchParams, people: People) {
   return {
-    projectId: idOf(query, 'project'),
+    projectId: idIn(query, 'project'),
     caller: await people.recordNameOf(query.get('person') ?? ''),
     targetId: query.get('target') ?? '',
     ...timesOf(query),
@@ -196,7 +195,7 @@ async function sendCalls(work: Work, db: Database, people: People) {
   const filter = await filterOf(query, people)
   const rows = await listActivity(db, {
     ...filter,
-    before: idOf(query, 'page'),
+    before: idIn(query, 'page'),
     limit: pageSize,
   })
   const nameOf = await work.namesOf(rows.map(({ person }) => person))
@@ -239,18 +238,11 @@ async function filterOf(
   const { startTime, endTime } = timesOf(query)
   return {
     person: personIn(await people.recordNameOf(query.get('person') ?? '')),
-    projectId: idOf(query, 'project'),
+    projectId: idIn(query, 'project'),
     target: query.get('target') ?? '',
     startTime: startTime && timestampDate(startTime),
     endTime: endTime && timestampDate(endTime),
   }
-}
-
-/** An id of the query; the empty text for none. Throws INVALID_PARAMETER for another text. */
-function idOf(query: URLSearchParams, name: string): string {
-  const id = query.get(name) ?? ''
-  if (id !== '' && !isUuid(id)) throw invalid(name, 'must be an id')
-  return id
 }
 
 function tokenAfter(rows: SeenActivity[], limit: number): string {

@@ -1,6 +1,5 @@
 // Pushes that were given up, over all projects: what refused them, the same as a CSV file, and a resend of each.
 import type { FastifyInstance } from 'fastify'
-import { randomId } from '#core/identity/id.ts'
 import {
   type Delivery,
   DeliveryKind,
@@ -12,6 +11,7 @@ import { type Cell, chosen, code, count, row, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { timeOf, valueOf, wordOf } from '../pages/words.ts'
 import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
+import { resendForm } from './inbox/items.ts'
 import { formId, nextPageUrl, sendCsv, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -137,8 +137,6 @@ async function show(work: Work, clients: Clients) {
 
 function lineOf(one: Delivery, claim: ShowClaim): Cell[] {
   const { deliveryId, projectId } = one
-  const hidden = { project_id: projectId, delivery_id: deliveryId, request_id: randomId() }
-  const resend = { action: '/dead-letters/resend', button: 'Resend', hidden }
   const pushes = `/projects/${projectId}/pushes`
   return [
     { at: one.endTime },
@@ -148,6 +146,6 @@ function lineOf(one: Delivery, claim: ShowClaim): Cell[] {
     count(one.attemptCount),
     text(one.origin),
     code(projectId, pushes),
-    ...claim('dead_letter', deliveryId, [resend]),
+    ...claim('dead_letter', deliveryId, [resendForm(one)]),
   ]
 }

@@ -3,11 +3,11 @@ import type { FastifyInstance } from 'fastify'
 import { Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
 import { projectsOf, projectsRpc } from '../http/projects.ts'
-import { asFile, type Worker } from '../http/work.ts'
-import { code, row, type Section, text } from '../pages/blocks.ts'
+import { asFile, type Work, type Worker } from '../http/work.ts'
+import { chosen, code, row, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
-import { wordOf } from '../pages/words.ts'
-import { nextPageUrl, sendCsv } from './list.ts'
+import { valueOf, wordOf } from '../pages/words.ts'
+import { nextPageUrl, sendCsv, withFilters } from './list.ts'
 
 const csvPageSize = 200
 
@@ -25,12 +25,22 @@ export function registerHome(
         return work.reply.redirect(`/projects/${only}`, 303)
       }
       const pageToken = work.query.get('page') ?? ''
-      const { projects, nextPageToken } = await projectsOf(work, clients, { pageToken })
+      const wanted = { ...filterOf(work), pageToken }
+      const { projects, nextPageToken } = await projectsOf(work, clients, wanted)
       const list: Section = {
-        facts: [['File', { text: 'CSV', href: '/projects.csv' }]],
+        filters: {
+          fields: [
+            { label: 'Whole name', name: 'name', value: wanted.name, maxlength: 100 },
+            chosen('Environment', 'environment', Environment, work.query),
+          ],
+          links: [{ label: 'CSV', href: withFilters('/projects.csv', work.request.url) }],
+        },
         table: {
           head: ['Project', 'Environment', 'Id'],
-          empty: 'There is no project yet. Create one with: payweave project create <name>',
+          empty:
+            wanted.name === '' && wanted.environment === Environment.UNSPECIFIED
+              ? 'There is no project yet. Create one with: payweave project create <name>'
+              : 'No project matches. Another filter, or none, may show more.',
           rows: projects.map(({ projectId, name, environment }) => [
             row(name, `/projects/${projectId}`),
             text(wordOf(Environment, environment)),
@@ -47,8 +57,9 @@ export function registerHome(
     '/projects.csv',
     worker.page((work) => {
       const head = ['project_id', 'name', 'environment']
+      const filter = { ...filterOf(work), pageSize: csvPageSize }
       return sendCsv(work, 'projects', head, async (pageToken) => {
-        const page = await projectsOf(work, clients, { pageToken, pageSize: csvPageSize })
+        const page = await projectsOf(work, clients, { ...filter, pageToken })
         const rows = page.projects.map(({ projectId, name, environment }) => [
           projectId,
           name,
@@ -58,4 +69,10 @@ export function registerHome(
       })
     }, asFile),
   )
+}
+
+function filterOf({ query }: Work) {
+  const environment: Environment =
+    valueOf(Environment, query.get('environment')) ?? Environment.UNSPECIFIED
+  return { name: query.get('name') ?? '', environment }
 }

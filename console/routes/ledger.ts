@@ -124,7 +124,13 @@ async function show(work: Work, clients: Clients) {
           ['Transfers', count(last.transfersChecked)],
         ],
         ...findingsOf(last.findings.slice(0, maxFindings)),
-        forms: [{ action: '/ledger/check', button: 'Check now' }],
+        forms: [
+          {
+            action: '/ledger/check',
+            button: 'Check now',
+            rpc: 'payweave.accounts.v1.LedgerService/CheckLedger',
+          },
+        ],
         rpc: 'payweave.accounts.v1.LedgerService/GetLastLedgerCheck',
         commands: ['ledger last-check', 'ledger check'],
       },
@@ -260,7 +266,15 @@ function settlementsSection(
         ...claim('settlement', one.settlementId, [retryOf(one.settlementId)]),
       ]),
     },
-    forms: mayRestart ? [{ action: '/ledger/backfill', button: 'Compare all again' }] : [],
+    forms: mayRestart
+      ? [
+          {
+            action: '/ledger/backfill',
+            button: 'Compare all again',
+            rpc: 'payweave.accounts.v1.SettlementPostingService/RestartBackfill',
+          },
+        ]
+      : [],
     rpc: [
       'payweave.accounts.v1.SettlementPostingService/GetBackfill',
       'payweave.accounts.v1.SettlementPostingService/RetrySettlement',

@@ -31,6 +31,25 @@ export function formId(form: URLSearchParams, name: string): string {
   return id
 }
 
+/** An id of the query; the empty text for none. Throws INVALID_PARAMETER for another text. */
+export function idIn(query: URLSearchParams, name: string): string {
+  const id = query.get(name) ?? ''
+  if (id !== '' && !isUuid(id)) throw invalid(name, 'must be an id')
+  return id
+}
+
+/** One of some words of the query; undefined for none. Throws INVALID_PARAMETER for another text. */
+export function oneOf<W extends string>(
+  query: URLSearchParams,
+  name: string,
+  words: readonly W[],
+): W | undefined {
+  const given = query.get(name) ?? ''
+  const found = words.find((word) => word === given)
+  if (given !== '' && found === undefined) throw invalid(name, `must be ${words.join(' or ')}`)
+  return found
+}
+
 /** The first rows of a list that has no pages, and a note that says so where more follow. */
 export function firstRows<T>(rows: T[], maxRows: number): { rows: T[]; cut: string } {
   const cut = rows.length > maxRows ? ` These are the first ${maxRows} of ${rows.length}.` : ''
@@ -55,7 +74,7 @@ export function rowsAt<T>(
 /** The same filters at another path. */
 export function withFilters(path: string, url: string): string {
   const { searchParams } = new URL(url, 'http://localhost')
-  searchParams.delete('page')
+  for (const name of ['page', 'said']) searchParams.delete(name)
   return searchParams.size === 0 ? path : `${path}?${searchParams.toString()}`
 }
 

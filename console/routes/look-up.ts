@@ -2,8 +2,10 @@
 import { isUuid } from '#core/identity/id.ts'
 import type { LoggedRequest } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import type { Clients } from '../clients.ts'
+import type { May } from '../http/shell.ts'
 import type { Work } from '../http/work.ts'
 import { orUndefined } from './found.ts'
+import { approvalPath } from './inbox/approvals.ts'
 import { quotePath } from './institution/quotes.ts'
 
 /** Ids of bill payments. */
@@ -39,12 +41,16 @@ export async function find(
       [inLedger, () => ledger.getHold({ projectId, holdId: id })],
     )
   }
-  const [ofQuote, ...found] = await Promise.all([
+  const [ofQuote, ofApproval, ofKey, ...found] = await Promise.all([
     findQuote(quotes, projectId, id),
+    findApproval(may, clients, projectId, id),
+    findKey(may, access, projectId, id),
     ...looks.map(([, look]) => orUndefined(look)),
   ])
   return (
     ofQuote ??
+    ofApproval ??
+    ofKey ??
     looks.find((_, index) => found[index] !== undefined)?.[0] ??
     (await findRequest(apiLog, projectId, id))
   )
@@ -55,6 +61,36 @@ async function findQuote(quotes: Clients['quotes'], projectId: string, quoteId: 
   const found = await orUndefined(() => quotes.listQuotes({ projectId, quoteId }))
   const [quote] = found?.quotes ?? []
   return quote && quotePath(quote)
+}
+
+/** The page of an approval, for those who may list its kind. */
+async function findApproval(
+  may: May,
+  { refundApprovals, billApprovals }: Clients,
+  projectId: string,
+  approvalId: string,
+) {
+  const services = [
+    ...(may('payweave.approvals.v1.ApprovalService/ListApprovals') ? [refundApprovals] : []),
+    ...(may('payweave.billing.v1.CatalogueService/ListReviews') ? [billApprovals] : []),
+  ]
+  const look = (service: typeof refundApprovals) => () =>
+    service.listApprovals({ projectId, approvalId, pageSize: 1 })
+  const lists = await Promise.all(services.map((service) => orUndefined(look(service))))
+  const isThere = lists.some((list) => list !== undefined && list.approvals.length > 0)
+  return isThere ? approvalPath(projectId, approvalId) : undefined
+}
+
+/** The page of the developers with this key alone, for those who may list keys. */
+async function findKey(may: May, access: Clients['access'], projectId: string, keyId: string) {
+  if (!may('payweave.accounts.v1.AccessService/ListApiKeys')) return undefined
+  const key = { projectId, keyId }
+  const lists = await Promise.all([
+    orUndefined(() => access.listSubscriptionKeys(key)),
+    orUndefined(() => access.listApiKeys(key)),
+  ])
+  const isThere = lists.some((list) => list !== undefined && list.keys.length > 0)
+  return isThere ? `/projects/${projectId}/developers?key=${keyId}` : undefined
 }
 
 async function findRequest(apiLog: Clients['apiLog'], projectId: string, requestId: string) {

@@ -35,7 +35,7 @@ import { nextPageUrl, rowsAt } from './list.ts'
 
 /** Lines of the timeline, and pushes, of a page. */
 const shownLines = 60
-const shownPushes = 20
+const shownPushes = 18
 
 type Options = { worker: Worker; clients: Clients; publicBaseUrl: string }
 
@@ -197,6 +197,7 @@ function pushesOf(work: ProjectWork, payment: Payment, deliveries: MerchantDeliv
   const resend = ({ deliveryId }: MerchantDelivery): Form => ({
     action: `${base}/${deliveryId}/resend`,
     button: 'Resend',
+    rpc: 'payweave.delivery.v1.DeliveryService/ReplayDelivery',
     hidden: { request_id: randomId() },
   })
   const { request, query } = work
@@ -228,10 +229,16 @@ function hasEnded({ state }: MerchantDelivery): boolean {
 function actionsOf(work: ProjectWork, { state, amountMinor, currency }: Payment): Form[] {
   const { may } = work
   const self = pathOf(work)
-  const cancel: Form = { action: `${self}/cancel`, button: 'Cancel the request', isDangerous: true }
+  const cancel: Form = {
+    action: `${self}/cancel`,
+    button: 'Cancel the request',
+    rpc: 'payweave.payments.v1.PaymentsService/CancelPayment',
+    isDangerous: true,
+  }
   const refund: Form = {
     action: `${self}/refund`,
     button: `Refund ${money(amountMinor, currency)}`,
+    rpc: 'payweave.payments.v1.PaymentsService/RefundPayment',
     isDangerous: true,
     fields: [{ label: 'Reason, for the history', name: 'reason', maxlength: 200 }],
   }

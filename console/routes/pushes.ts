@@ -156,6 +156,7 @@ function replayMany(action: string): Section {
       {
         action,
         button: 'Replay',
+        rpc: 'payweave.delivery.v1.ReplayService/CreateReplayJob',
         hidden: { request_id: randomId() },
         fields: [
           endedStates,
@@ -236,10 +237,38 @@ async function sendPush(work: ProjectWork, clients: Clients) {
       answer: new TextDecoder().decode(one.answer.subarray(0, shownAnswerBytes)),
     })),
     pager: nextPageUrl(request.url, attempts.nextPageToken, 'attempts'),
-    mayResend: !isWaiting && may('payweave.delivery.v1.DeliveryService/ReplayDelivery'),
-    mayCancel: isWaiting && may('payweave.delivery.v1.DeliveryService/CancelDelivery'),
-    requestId: randomId(),
+    noNextAttempt: whyNoMore[delivery.state],
+    forms: actionsOf(self, isWaiting).filter(({ rpc }) => may(rpc)),
   })
+}
+
+/** Why there is no next attempt. */
+const whyNoMore: Record<DeliveryState, string> = {
+  [DeliveryState.UNSPECIFIED]: 'its state is not known',
+  [DeliveryState.PENDING]: 'its time is not known',
+  [DeliveryState.SENDING]: 'one is in flight',
+  [DeliveryState.DELIVERED]: 'it is delivered',
+  [DeliveryState.EXHAUSTED]: 'every attempt failed; Resend begins a new round',
+  [DeliveryState.GONE]: 'the receiver answered 410: it wants no more pushes about this',
+  [DeliveryState.BLOCKED]: 'its address is not public, or no key can sign it',
+  [DeliveryState.CANCELLED]: 'it was cancelled',
+}
+
+/** A push that waits can be cancelled, one that has ended be sent again. */
+function actionsOf(self: string, isWaiting: boolean) {
+  const cancel = {
+    action: `${self}/cancel`,
+    button: 'Cancel',
+    rpc: 'payweave.delivery.v1.DeliveryService/CancelDelivery',
+    isDangerous: true,
+  } as const
+  const resend = {
+    action: `${self}/resend`,
+    button: 'Resend',
+    rpc: 'payweave.delivery.v1.DeliveryService/ReplayDelivery',
+    hidden: { request_id: randomId() },
+  } as const
+  return isWaiting ? [cancel] : [resend]
 }
 
 function isOfPayment({ kind, subjectId }: Delivery): boolean {

@@ -4,10 +4,10 @@ import { DeliveryKind, DeliveryState } from '#gen/payweave/delivery/v1/delivery_
 import { type ReplayJob, ReplayJobState } from '#gen/payweave/delivery/v1/replay_pb.js'
 import type { Clients } from '../clients.ts'
 import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
-import { count, type Section, text } from '../pages/blocks.ts'
+import { chosen, count, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
-import { timeOf, wordOf } from '../pages/words.ts'
-import { nextPageUrl, sendCsv } from './list.ts'
+import { timeOf, valueOf, wordOf } from '../pages/words.ts'
+import { nextPageUrl, sendCsv, withFilters } from './list.ts'
 
 /** The client of replays. */
 export type Replays = Clients['replays']
@@ -29,9 +29,9 @@ export function registerReplayList(
   app.get(
     `${path}/replays.csv`,
     worker.projectPage((work) => {
-      const { projectId } = work.project
+      const filter = { ...filterOf(work), pageSize: csvPageSize }
       return sendCsv(work, 'replays', csvHead, async (pageToken) => {
-        const page = await replays.listReplayJobs({ projectId, pageToken, pageSize: csvPageSize })
+        const page = await replays.listReplayJobs({ ...filter, pageToken })
         return { rows: page.jobs.map(csvCells), nextPageToken: page.nextPageToken }
       })
     }, asFile),
@@ -40,19 +40,34 @@ export function registerReplayList(
 
 const csvPageSize = 200
 
-async function sendList({ request, reply, project, query }: ProjectWork, replays: Replays) {
+/** The jobs that the query asks for. */
+function filterOf({ project: { projectId }, query }: ProjectWork) {
+  const state: ReplayJobState =
+    valueOf(ReplayJobState, query.get('state')) ?? ReplayJobState.UNSPECIFIED
+  return { projectId, state }
+}
+
+async function sendList(work: ProjectWork, replays: Replays) {
+  const { request, reply, project, query } = work
   const { projectId, name } = project
   const base = `/projects/${projectId}/pushes`
-  const listed = await replays.listReplayJobs({ projectId, pageToken: query.get('page') ?? '' })
+  const wanted = { ...filterOf(work), pageToken: query.get('page') ?? '' }
+  const listed = await replays.listReplayJobs(wanted)
   const list: Section = {
     note: 'Each sends pushes that have ended once more, with the same ids and bytes.',
-    facts: [
-      ['New', { text: 'Replay many', href: `${base}#replay` }],
-      ['File', { text: 'CSV', href: `${base}/replays.csv` }],
-    ],
+    filters: {
+      fields: [chosen('State', 'state', ReplayJobState, query)],
+      links: [
+        { label: 'Replay many', href: `${base}#replay` },
+        { label: 'CSV', href: withFilters(`${base}/replays.csv`, request.url) },
+      ],
+    },
     table: {
       head: ['Began', 'State', 'Sent again', 'A second', 'Kind', 'Pushes', 'Receiver', 'Ended'],
-      empty: 'No push was replayed with others yet. The page of the pushes begins a replay.',
+      empty:
+        wanted.state === ReplayJobState.UNSPECIFIED
+          ? 'No push was replayed with others yet. The page of the pushes begins a replay.'
+          : 'No replay is in this state. Another filter, or none, may show more.',
       rows: listed.jobs.map((job) => [
         { at: job.createTime, href: `${base}/replays/${job.jobId}` },
         { state: wordOf(ReplayJobState, job.state) },

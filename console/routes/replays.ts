@@ -119,18 +119,19 @@ function aboutOf(job: ReplayJob, forms: Form[]): Section {
   }
 }
 
+type Method = 'PauseReplayJob' | 'ResumeReplayJob' | 'CancelReplayJob'
+
 function actionsOf({ state }: ReplayJob, self: string, may: May): Form[] {
   const { RUNNING, PAUSED } = ReplayJobState
-  const pause: Form = { action: `${self}/pause`, button: 'Pause' }
-  const resume: Form = { action: `${self}/resume`, button: 'Resume' }
-  const cancel: Form = { action: `${self}/cancel`, button: 'Stop', isDangerous: true }
-  const service = 'payweave.delivery.v1.ReplayService'
+  const form = (states: ReplayJobState[], action: string, button: string, method: Method) => {
+    const rpc = `payweave.delivery.v1.ReplayService/${method}` as const
+    return states.includes(state) && may(rpc) ? [{ action: `${self}/${action}`, button, rpc }] : []
+  }
+  const stop = form([RUNNING, PAUSED], 'cancel', 'Stop', 'CancelReplayJob')
   return [
-    ...(state === RUNNING && may(`${service}/PauseReplayJob`) ? [pause] : []),
-    ...(state === PAUSED && may(`${service}/ResumeReplayJob`) ? [resume] : []),
-    ...((state === RUNNING || state === PAUSED) && may(`${service}/CancelReplayJob`)
-      ? [cancel]
-      : []),
+    ...form([RUNNING], 'pause', 'Pause', 'PauseReplayJob'),
+    ...form([PAUSED], 'resume', 'Resume', 'ResumeReplayJob'),
+    ...stop.map((one) => ({ ...one, isDangerous: true })),
   ]
 }
 

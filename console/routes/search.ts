@@ -3,8 +3,10 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Failure } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import type { Project } from '#gen/payweave/accounts/v1/access_pb.js'
+import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import type { Clients } from '../clients.ts'
 import { projectsOf } from '../http/projects.ts'
+import { mayOf } from '../http/shell.ts'
 import type { Work, Worker } from '../http/work.ts'
 import { row, text } from '../pages/blocks.ts'
 import { sendPage, sendSections } from '../pages/render.ts'
@@ -26,7 +28,11 @@ export function registerSearch(
     worker.projectPage(async (work) => {
       const q = work.query.get('q') ?? ''
       const { project } = work
-      const hits = await written(clients, q, () => findIn(work, clients, project, q))
+      const hits = await written(clients, q, async () => {
+        const found = await findIn(work, clients, project, q)
+        const path = found.length > 0 ? undefined : await eventPath(work, clients, q)
+        return path === undefined ? found : [{ path, project: '' }]
+      })
       return answer(work, q, { hits, isCut: false })
     }),
   )
@@ -49,8 +55,8 @@ function isId(q: string): boolean {
   return isUuid(q) || billPattern.test(q)
 }
 
-/** A place that a search leads to; `merchant` where the place is the list of its payments. */
-type Hit = { path: string; project: string; merchant?: string }
+/** A place that a search leads to: one thing or, with `list`, a list of what has an amount or a number, of a merchant or of the project. */
+type Hit = { path: string; project: string; list?: { label: string; merchant: string } }
 type Found = { hits: Hit[]; isCut: boolean; searched?: number }
 type ShownProject = Pick<Project, 'projectId' | 'name'>
 
@@ -78,7 +84,8 @@ async function findIn(
     const [payment] = (await clients.payments.listPayments(wanted)).payments
     if (payment !== undefined) return [{ path: `${base}/${payment.paymentId}`, project }]
   }
-  const filter = amountIn(q) ?? numberIn(q)
+  const number = numberIn(q)
+  const filter = amountIn(q) ?? number
   if (filter === undefined) return []
   const hits: Hit[] = []
   for (const { merchantId, businessName: merchant } of merchants) {
@@ -87,9 +94,25 @@ async function findIn(
     if (payments.length === 0) continue
     const chosen = merchants.length === 1 ? undefined : { merchant: merchantId }
     const query = new URLSearchParams({ ...chosen, ...filter.query })
-    hits.push({ path: `${base}?${query.toString()}`, project, merchant })
+    const list = { label: 'Its payments', merchant }
+    hits.push({ path: `${base}?${query.toString()}`, project, list })
   }
-  return hits
+  if (hits.length > 0 || number === undefined) return hits
+  return await customersWith(clients, { projectId, name: project }, number)
+}
+
+/** The customers with a number, whom their page shows masked. */
+async function customersWith(
+  { customers }: Clients,
+  { projectId, name: project }: ShownProject,
+  { query, wanted }: NonNullable<ReturnType<typeof numberIn>>,
+): Promise<Hit[]> {
+  const lookup = { lookupType: LookupType.MOBILE, lookupValue: wanted.mobileNumberE164 }
+  const found = await orUndefined(() => customers.listCustomers({ projectId, ...lookup }))
+  if (found === undefined || found.customers.length === 0) return []
+  const value = new URLSearchParams({ by: 'mobile', value: query.mobile }).toString()
+  const list = { label: 'The customers', merchant: '' }
+  return [{ path: `/projects/${projectId}/customers?${value}`, project, list }]
 }
 
 /** An amount with its currency, such as "25.00 USD"; undefined for another text. */
@@ -136,6 +159,7 @@ async function findInAll(
   const path =
     (await projectPath(work, clients, q)) ??
     (await reviewPath(work, clients, q)) ??
+    (await eventPath(work, clients, q)) ??
     (await pathOfAnyRequest(work, clients.apiLog, q))
   if (path !== undefined) return { hits: [{ path, project: '' }], isCut: false }
   const hits: Hit[] = []
@@ -147,7 +171,10 @@ async function findInAll(
       if (searched >= maxProjects || Date.now() > endMs) return { hits, isCut: true, searched }
       const some = page.projects.slice(at, at + projectsAtOnce)
       const found = await Promise.all(
-        some.map((one) => work.within(one.projectId, () => findIn(work, clients, one, q))),
+        some.map((one) => {
+          const may = mayOf(work.session, one.projectId)
+          return work.within(one.projectId, () => findIn({ may }, clients, one, q))
+        }),
       )
       searched += some.length
       hits.push(...found.flat())
@@ -175,6 +202,21 @@ async function reviewPath({ may }: Work, { onboardings }: Clients, reviewId: str
   return found && `/inbox/onboardings/${reviewId}`
 }
 
+/** The dead letters of the event with this id, for those who may list them: they are of no project. */
+async function eventPath({ may, within }: Work, { eventDeadLetters }: Clients, eventId: string) {
+  if (!isUuid(eventId) || !may('payweave.events.v1.EventDeadLetterService/ListEventDeadLetters'))
+    return undefined
+  const look = () =>
+    Promise.all(
+      Object.values(eventDeadLetters).map((service) =>
+        service.listEventDeadLetters({ eventId, pageSize: 1 }),
+      ),
+    )
+  const lists = await within(undefined, look)
+  const isThere = lists.some(({ deadLetters }) => deadLetters.length > 0)
+  return isThere ? `/dead-letters/events?event=${eventId}` : undefined
+}
+
 /** The request with this id in any project, for the staff, whose log is of all. */
 async function pathOfAnyRequest({ may }: Work, apiLog: Clients['apiLog'], requestId: string) {
   if (!isUuid(requestId) || !may('payweave.delivery.v1.ApiLogService/ListAllRequests'))
@@ -184,7 +226,7 @@ async function pathOfAnyRequest({ may }: Work, apiLog: Clients['apiLog'], reques
 }
 
 function answer(work: Work, q: string, { hits: all, isCut, searched = 0 }: Found): FastifyReply {
-  const things = all.filter(({ merchant }) => merchant === undefined)
+  const things = all.filter(({ list }) => list === undefined)
   // What has the text as its id is meant before payments of an amount or a number.
   const hits = things.length > 0 ? things : all
   const [only] = hits
@@ -205,10 +247,10 @@ function answer(work: Work, q: string, { hits: all, isCut, searched = 0 }: Found
         table: {
           head: ['Open', 'Project', 'Merchant'],
           empty: 'Nothing.',
-          rows: hits.map(({ path, project, merchant = '' }) => [
-            row(merchant === '' ? 'The payment' : 'Its payments', path),
+          rows: hits.map(({ path, project, list }) => [
+            row(list?.label ?? 'The payment', path),
             text(project),
-            text(merchant),
+            text(list?.merchant ?? ''),
           ]),
         },
         rpc: 'payweave.payments.v1.PaymentsService/ListPayments',

@@ -29,8 +29,9 @@ export function deliveryPeers({ projects, of, many, seen, texts }: Of) {
     },
   }
   const endpoints: Partial<ServiceImpl<typeof EndpointService>> = {
-    listEndpoints({ projectId, pageSize, onlyPaused }) {
+    listEndpoints({ projectId, pageSize, onlyPaused, breaker }) {
       seen('ListEndpoints')
+      if (breaker === BreakerState.HALF_OPEN) return {}
       const { kind, origin } = of(projectId).delivery
       const lane = {
         endpointId: laneId,

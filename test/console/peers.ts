@@ -9,7 +9,7 @@ import type { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
 import { type BillingService, BillPaymentState } from '#gen/payweave/billing/v1/billing_pb.js'
 import { type DeliveryService, DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
-import type { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { ReplayJobState, type ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import {
   type InstitutionService,
   TransactionStatus,
@@ -22,6 +22,7 @@ import { approvalPeers } from './approvals/peer.ts'
 import { deliveryPeers } from './delivery-peers.ts'
 import { auditPeers } from './peers/audit.ts'
 import { eventPeers } from './peers/events.ts'
+import { keyPeers } from './peers/keys.ts'
 import { paymentsPeer } from './peers/payments.ts'
 import { deliveryOf, newProject, type Project, pushOf, shown, triedOften } from './projects.ts'
 import { evilTexts, type Many, type Texts, time } from './rows.ts'
@@ -72,7 +73,14 @@ export function newPeers(texts: Texts = evilTexts) {
 
   const access: Partial<ServiceImpl<typeof AccessService>> = {
     getProject: ({ projectId }) => ({ project: shown(of(projectId)) }),
-    listProjects({ pageSize, pageToken }) {
+    listProjects({ pageSize, pageToken, name }) {
+      if (name !== '') {
+        return {
+          projects: Object.values(projects)
+            .map(shown)
+            .filter((one) => one.name === name),
+        }
+      }
       const all = [
         ...crowd.map((projectId) => ({ projectId, name: 'crowd' })),
         ...(pages.areFull ? many(shown(projects.demo), pageSize) : []),
@@ -111,15 +119,6 @@ export function newPeers(texts: Texts = evilTexts) {
       Object.assign(changed, { branding: wanted })
       return { merchant: { merchantId, projectId: of(projectId).projectId } }
     },
-    listSubscriptionKeys({ projectId }) {
-      const { keyId } = of(projectId)
-      const old = { keyId: randomUUID(), issueTime: time, revokeTime: time }
-      return { keys: [{ keyId, issueTime: time }, old] }
-    },
-    listApiKeys({ projectId }) {
-      const { payment, keyId } = of(projectId)
-      return { keys: many({ keyId, merchantId: payment.merchantId, issueTime: time }, 200) }
-    },
     listGrants({ projectId }) {
       const grant = {
         institutionId,
@@ -157,24 +156,7 @@ export function newPeers(texts: Texts = evilTexts) {
       changed.revoked.push(...endpoints)
       return of(projectId) && {}
     },
-    issueSubscriptionKey({ projectId }) {
-      seen('IssueSubscriptionKey')
-      return { keyId: randomUUID(), subscriptionKey: `pwk_test_${of(projectId).secret}` }
-    },
-    issueApiKey({ projectId }) {
-      seen('IssueApiKey')
-      return { keyId: randomUUID(), apiKey: of(projectId).secret }
-    },
-    revokeSubscriptionKey({ keyId, projectId }) {
-      seen('RevokeSubscriptionKey')
-      if (keyId !== of(projectId).keyId) throw new Failure('KEY_NOT_FOUND', 'no such key')
-      return {}
-    },
-    revokeApiKey({ keyId, projectId }) {
-      seen('RevokeApiKey')
-      if (keyId !== of(projectId).keyId) throw new Failure('KEY_NOT_FOUND', 'no such key')
-      return {}
-    },
+    ...keyPeers(of, many, seen),
     ...auditPeers(seen, texts, many, institutionId).access,
   }
   const { payments, paymentSettlements, most, second } = paymentsPeer({
@@ -250,7 +232,11 @@ export function newPeers(texts: Texts = evilTexts) {
       if (job.jobId !== jobId) throw new Failure('REPLAY_NOT_FOUND', 'no such job')
       return { job }
     },
-    listReplayJobs: ({ projectId, pageSize }) => ({ jobs: many(of(projectId).job, pageSize) }),
+    listReplayJobs({ projectId, state, pageSize }) {
+      const { job } = of(projectId)
+      if (state !== ReplayJobState.UNSPECIFIED && state !== job.state) return {}
+      return { jobs: many(job, pageSize) }
+    },
     pauseReplayJob: jobAfter('PauseReplayJob'),
     resumeReplayJob: jobAfter('ResumeReplayJob'),
     cancelReplayJob: jobAfter('CancelReplayJob'),

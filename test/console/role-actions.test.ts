@@ -39,6 +39,9 @@ describe.each(inDemo)('$role', ({ id, role }) => {
         mayOpen ? 200 : 403,
         may && mayOpen,
       ])
+      // As a command too, on the page that offers it.
+      const isNamed = shown.text.includes(`/${rpc}&quot; \\`)
+      expect([rpc, isNamed || !may || !mayOpen]).toEqual([rpc, true])
       harness.peers.calls.length = 0
       const answer = await browser.post(`${page}/${post}`, fields)
       expect([rpc, answer.status]).toEqual([rpc, may ? answers : 403])

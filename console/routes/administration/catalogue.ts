@@ -5,9 +5,16 @@ import { parseRanges } from '#core/money/range.ts'
 import type { Biller, Product, ProductRange } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import type { Clients } from '../../clients.ts'
 import { asFile, type Work, type Worker } from '../../http/work.ts'
-import { code, type Form, type Section, text } from '../../pages/blocks.ts'
+import {
+  chosenWord,
+  code,
+  type Filters,
+  type Form,
+  type Section,
+  text,
+} from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
-import { nextPageUrl, rowsAt, sendCsv } from '../list.ts'
+import { nextPageUrl, oneOf, rowsAt, sendCsv, withFilters } from '../list.ts'
 
 const path = '/catalogue'
 /** Rows of each of two sections. */
@@ -22,7 +29,7 @@ export function registerCatalogue(
     path,
     worker.page(async (work) => {
       const { reply, query, may } = work
-      const { billers, products } = await catalogue.listCatalogue({})
+      const { billers, products } = await wantedOf(work, catalogue)
       const mayPut = may('payweave.billing.v1.CatalogueService/PutBiller')
       const own = billersSection(work, billers)
       const theirs = productsSection(work, products)
@@ -30,9 +37,12 @@ export function registerCatalogue(
         title: 'Catalogue',
         said:
           query.get('said') === 'stored' ? 'Stored. Bills are held against it at once.' : undefined,
-        sections: mayPut
-          ? [withForm(own, billerForm, 'PutBiller'), withForm(theirs, productForm, 'PutProduct')]
-          : [own, theirs],
+        sections: [
+          { filters: filtersOf(work) },
+          ...(mayPut
+            ? [withForm(own, billerForm, 'PutBiller'), withForm(theirs, productForm, 'PutProduct')]
+            : [own, theirs]),
+        ],
       })
     }),
   )
@@ -41,7 +51,7 @@ export function registerCatalogue(
     worker.page(
       (work) =>
         sendCsv(work, 'catalogue', csvHead, async () => {
-          const { billers, products } = await catalogue.listCatalogue({})
+          const { billers, products } = await wantedOf(work, catalogue)
           const rows = [...billers.map(billerCells), ...products.map(productCells)]
           return { rows, nextPageToken: '' }
         }),
@@ -81,6 +91,29 @@ export function registerCatalogue(
   )
 }
 
+const states = ['active', 'inactive'] as const
+
+function filtersOf({ request, query }: Work): Filters {
+  return {
+    fields: [
+      { label: 'Code of a biller', name: 'code', value: query.get('code') ?? '', maxlength: 64 },
+      chosenWord('State', 'state', states, query),
+    ],
+    links: [{ label: 'CSV', href: withFilters(`${path}.csv`, request.url) }],
+  }
+}
+
+/** What the query asks for of the catalogue, which has one list. Throws INVALID_PARAMETER for a state that is none. */
+async function wantedOf({ query }: Work, catalogue: Clients['catalogue']) {
+  const wanted = query.get('code') ?? ''
+  const state = oneOf(query, 'state', states)
+  const isWanted = (one: { billerCode: string; active: boolean }) =>
+    (wanted === '' || one.billerCode === wanted) &&
+    (state === undefined || one.active === (state === 'active'))
+  const { billers, products } = await catalogue.listCatalogue({})
+  return { billers: billers.filter(isWanted), products: products.filter(isWanted) }
+}
+
 const listRpc = 'payweave.billing.v1.CatalogueService/ListCatalogue'
 
 const active = { label: 'Active', name: 'active', type: 'checkbox', value: 'on' } as const
@@ -95,12 +128,14 @@ const name = {
 const billerForm: Form = {
   action: `${path}/billers`,
   button: 'Store the biller',
+  rpc: 'payweave.billing.v1.CatalogueService/PutBiller',
   fields: [biller, name, active],
 }
 
 const productForm: Form = {
   action: `${path}/products`,
   button: 'Store the product',
+  rpc: 'payweave.billing.v1.CatalogueService/PutProduct',
   fields: [
     biller,
     { label: 'Product', name: 'product', maxlength: 64, isRequired: true },
@@ -125,10 +160,11 @@ function billersSection({ request, query }: Work, billers: Biller[]): Section {
   const { rows, nextPageToken } = rowsAt(billers, query.get('billers'), pageSize)
   return {
     heading: 'Billers',
-    facts: [['File', { text: 'CSV', href: `${path}.csv` }]],
     table: {
       head: ['Code', 'Name', 'State'],
-      empty: 'No biller yet. Store the first with: payweave biller put',
+      empty: isFiltered(query)
+        ? 'No biller matches. Another filter, or none, may show more.'
+        : 'No biller yet. Store the first with: payweave biller put',
       rows: rows.map((one) => [code(one.billerCode), text(one.name), stateOf(one)]),
     },
     ...nextPageUrl(request.url, nextPageToken, 'billers'),
@@ -143,7 +179,9 @@ function productsSection({ request, query }: Work, products: Product[]): Section
     heading: 'Products',
     table: {
       head: ['Biller', 'Code', 'Name', 'References', 'Amounts', 'State'],
-      empty: 'No product yet. Store the first with: payweave product put',
+      empty: isFiltered(query)
+        ? 'No product matches. Another filter, or none, may show more.'
+        : 'No product yet. Store the first with: payweave product put',
       rows: rows.map((one) => [
         code(one.billerCode),
         code(one.productCode),
@@ -168,6 +206,10 @@ function productCells(one: Product): string[] {
   const { billerCode, productCode, referencePattern, ranges } = one
   const amounts = ranges.map(rangeText).join(', ')
   return [billerCode, productCode, one.name, referencePattern, amounts, String(one.active)]
+}
+
+function isFiltered(query: URLSearchParams): boolean {
+  return query.has('code') || query.has('state')
 }
 
 function stateOf({ active: isActive }: { active: boolean }) {

@@ -9,11 +9,11 @@ import {
 import type { Clients } from '../../clients.ts'
 import type { May } from '../../http/shell.ts'
 import { asFile, type Work, type Worker } from '../../http/work.ts'
-import { type Cell, code, type Form, type Section, text } from '../../pages/blocks.ts'
+import { type Cell, chosenWord, code, type Form, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf, wordOf } from '../../pages/words.ts'
 import type { NameOf } from '../../sign-in/people.ts'
-import { chained, nextPageUrl, sendCsv } from '../list.ts'
+import { chained, idIn, nextPageUrl, oneOf, sendCsv, withFilters } from '../list.ts'
 
 const path = '/dead-letters/events'
 /** Most rows have two forms. */
@@ -40,8 +40,8 @@ export function registerEventDeadLetters(app: FastifyInstance, { worker, clients
           'event-dead-letters',
           csvHead,
           chained(
-            services.map((service) => async (pageToken: string) => {
-              const wanted = { pageSize: csvPageSize, pageToken }
+            wantedServices(work).map((service) => async (pageToken: string) => {
+              const wanted = { ...filterOf(work), pageSize: csvPageSize, pageToken }
               const page = await clients.eventDeadLetters[service].listEventDeadLetters(wanted)
               const rows = page.deadLetters.map((letter) => csvCells(service, letter))
               return { rows, nextPageToken: page.nextPageToken }
@@ -111,18 +111,31 @@ async function decide(
   }
 }
 
+/** The services that the query asks for. Throws INVALID_PARAMETER for one that has no dead letters. */
+function wantedServices({ query }: Work) {
+  const wanted = oneOf(query, 'service', services)
+  return wanted === undefined ? services : [wanted]
+}
+
+/** The event that the query asks for. Throws INVALID_PARAMETER for an id that is none. */
+function filterOf({ query }: Work) {
+  return { eventId: idIn(query, 'event') }
+}
+
 async function show(work: Work, clients: Clients) {
   const { request, reply, query, may } = work
+  const filter = filterOf(work)
   const sections = await Promise.all(
-    services.map(async (service): Promise<Section> => {
-      const wanted = { pageSize, pageToken: query.get(service) ?? '' }
+    wantedServices(work).map(async (service): Promise<Section> => {
+      const wanted = { ...filter, pageSize, pageToken: query.get(service) ?? '' }
       const page = await clients.eventDeadLetters[service].listEventDeadLetters(wanted)
       return {
         id: service,
         heading: `In ${service}`,
         table: {
           head: ['Since', 'Side', 'Event', 'Subject', 'Why', 'Decide'],
-          empty: 'No event was rejected.',
+          empty:
+            filter.eventId === '' ? 'No event was rejected.' : 'No dead letter has this event.',
           rows: page.deadLetters.map((letter) => rowOf(service, letter, may)),
         },
         ...nextPageUrl(request.url, page.nextPageToken, service),
@@ -138,9 +151,12 @@ async function show(work: Work, clients: Clients) {
       {
         note: 'A consumer can never process these. Roll out a release that can, then retry; an event that must not be processed is discarded, with a note that stays.',
         filters: {
-          fields: [],
+          fields: [
+            { label: 'Event id', name: 'event', value: filter.eventId, maxlength: 36 },
+            chosenWord('Service', 'service', services, query),
+          ],
           links: [
-            { label: 'CSV', href: `${path}.csv` },
+            { label: 'CSV', href: withFilters(`${path}.csv`, request.url) },
             { label: 'Decisions', href: `${path}/decisions` },
             { label: 'Pushes', href: '/dead-letters' },
           ],
@@ -151,19 +167,23 @@ async function show(work: Work, clients: Clients) {
   })
 }
 
+const retryRpc = 'payweave.events.v1.EventDeadLetterService/RetryEventDeadLetter'
+const discardRpc = 'payweave.events.v1.EventDeadLetterService/DiscardEventDeadLetter'
+
 function rowOf(service: string, letter: EventDeadLetter, may: May): Cell[] {
   const { deadLetterId, eventId, side, subject, reason, consumers, sinceTime } = letter
   const hidden = { service, event_id: eventId, dead_letter_id: deadLetterId }
-  const retry: Form = { action: `${path}/retry`, button: 'Retry', hidden }
+  const retry: Form = { action: `${path}/retry`, button: 'Retry', rpc: retryRpc, hidden }
   const discard: Form = {
     action: `${path}/discard`,
     button: 'Discard',
+    rpc: discardRpc,
     isDangerous: true,
     hidden,
     fields: [{ label: 'Why', name: 'note', maxlength: 2_000, isRequired: true }],
   }
-  const mayRetry = may('payweave.events.v1.EventDeadLetterService/RetryEventDeadLetter')
-  const mayDiscard = may('payweave.events.v1.EventDeadLetterService/DiscardEventDeadLetter')
+  const mayRetry = may(retryRpc)
+  const mayDiscard = may(discardRpc)
   const forms = [...(mayRetry && eventId !== '' ? [retry] : []), ...(mayDiscard ? [discard] : [])]
   return [
     { at: sinceTime },

@@ -12,13 +12,22 @@ import {
 } from '#gen/payweave/payments/v1/routes_pb.js'
 import type { Clients } from '../../clients.ts'
 import { asFile, type Work, type Worker } from '../../http/work.ts'
-import { type Cell, code, type Field, type Form, type Section, text } from '../../pages/blocks.ts'
+import {
+  type Cell,
+  chosenWord,
+  code,
+  type Field,
+  type Form,
+  type Section,
+  text,
+} from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { choices, timeOf, valueOf, wordOf } from '../../pages/words.ts'
 import type { NameOf } from '../../sign-in/people.ts'
-import { firstRows, sendCsv } from '../list.ts'
+import { firstRows, idIn, oneOf, sendCsv, withFilters } from '../list.ts'
 
 const path = '/routing'
+const kinds = ['charge', 'payout'] as const
 /** Most rows of routes have a form. The file has all. */
 const pageSize = 24
 
@@ -36,7 +45,7 @@ export function registerRouting(
     worker.page(
       (work) =>
         sendCsv(work, 'routes', csvHead, async () => {
-          const { routes } = await routing.listRoutes({})
+          const { routes } = await wantedRoutes(work, routing)
           return { rows: routes.map(csvCells), nextPageToken: '' }
         }),
       asFile,
@@ -47,7 +56,7 @@ export function registerRouting(
     worker.page(
       (work) =>
         sendCsv(work, 'route-changes', changesHead, async () => {
-          const { changes } = await routing.listRouteChanges({})
+          const changes = await wantedChanges(work, routing)
           return { rows: changes.map(changeCells), nextPageToken: '' }
         }),
       asFile,
@@ -73,41 +82,80 @@ export function registerRouting(
   )
 }
 
-async function show({ reply, query, may, namesOf }: Work, routing: Clients['routing']) {
-  const [listed, { changes }] = await Promise.all([
-    routing.listRoutes({}),
-    routing.listRouteChanges({}),
+/** Whether a route is of the kind and for the project that the query asks for. Throws INVALID_PARAMETER for another text. */
+function isWantedIn({ query }: Work): (route: { key?: RouteKey }) => boolean {
+  const kind: RouteKind | undefined = valueOf(RouteKind, oneOf(query, 'kind', kinds) ?? null)
+  const projectId = idIn(query, 'project')
+  return ({ key }) =>
+    (kind === undefined || key?.kind === kind) && (projectId === '' || key?.projectId === projectId)
+}
+
+async function wantedRoutes(work: Work, routing: Clients['routing']) {
+  const isWanted = isWantedIn(work)
+  const listed = await routing.listRoutes({})
+  return { ...listed, routes: listed.routes.filter(isWanted) }
+}
+
+async function wantedChanges(work: Work, routing: Clients['routing']) {
+  const isWanted = isWantedIn(work)
+  return (await routing.listRouteChanges({})).changes.filter(isWanted)
+}
+
+function filterSection({ request, query }: Work): Section {
+  const link = (label: string, file: string) => ({ label, href: withFilters(file, request.url) })
+  return {
+    filters: {
+      fields: [
+        chosenWord('For', 'kind', kinds, query),
+        { label: 'Project id', name: 'project', value: query.get('project') ?? '', maxlength: 36 },
+      ],
+      links: [
+        link('CSV of the routes', `${path}.csv`),
+        link('CSV of the changes', `${path}/changes.csv`),
+      ],
+    },
+  }
+}
+
+async function show(work: Work, routing: Clients['routing']) {
+  const { reply, query, may, namesOf } = work
+  const [listed, changes] = await Promise.all([
+    wantedRoutes(work, routing),
+    wantedChanges(work, routing),
   ])
+  const isFiltered = query.has('kind') || query.has('project')
   const mayPut = may('payweave.payments.v1.RoutingService/PutRoute')
   const mayDelete = may('payweave.payments.v1.RoutingService/DeleteRoute')
   const nameOf = await namesOf([
     ...listed.routes.map(({ changedBy }) => changedBy),
     ...changes.map(({ caller }) => caller),
   ])
-  const routes = routesSection(listed, mayDelete, nameOf)
+  const routes = routesSection(listed, { mayDelete, isFiltered }, nameOf)
   return sendSections(reply, {
     title: 'Routing',
     said: query.get('said') === 'stored' ? 'Stored. It counts within a second.' : undefined,
     sections: [
+      filterSection(work),
       mayPut ? { ...routes, forms: [routeForm(listed)] } : routes,
-      changesSection(changes, nameOf),
+      changesSection(changes, isFiltered, nameOf),
     ],
   })
 }
 
 function routesSection(
-  { routes, defaultConnector }: ListRoutesResponse,
-  mayDelete: boolean,
+  { routes, defaultConnector }: Pick<ListRoutesResponse, 'routes' | 'defaultConnector'>,
+  { mayDelete, isFiltered }: { mayDelete: boolean; isFiltered: boolean },
   nameOf: NameOf,
 ): Section {
   const { rows, cut } = firstRows(routes, pageSize)
   return {
     heading: 'Routes',
-    facts: [['File', { text: 'CSV', href: `${path}.csv` }]],
     note: `The first route that fits a charge or a payout takes it, and ${defaultConnector} takes what none fits. A fallback is called only when the connector certainly received nothing.${cut}`,
     table: {
       head: [...keyHead, 'Connector', 'Fallback', 'Changed', 'By', 'Remove'],
-      empty: `No route yet: ${defaultConnector} takes everything.`,
+      empty: isFiltered
+        ? 'No route matches. Another filter, or none, may show more.'
+        : `No route yet: ${defaultConnector} takes everything.`,
       rows: rows.map((route) => [
         ...keyCells(route.key),
         code(route.connector),
@@ -126,15 +174,16 @@ function routesSection(
   }
 }
 
-function changesSection(changes: RouteChange[], nameOf: NameOf): Section {
+function changesSection(changes: RouteChange[], isFiltered: boolean, nameOf: NameOf): Section {
   const { rows, cut } = firstRows(changes, pageSize)
   return {
     heading: 'Changes',
     note: cut,
-    facts: [['File', { text: 'CSV', href: `${path}/changes.csv` }]],
     table: {
       head: ['When', 'Who', ...keyHead, 'Connector', 'Fallback', 'Request'],
-      empty: 'No change yet. Store the first route with: payweave routes set',
+      empty: isFiltered
+        ? 'No change matches. Another filter, or none, may show more.'
+        : 'No change yet. Store the first route with: payweave routes set',
       rows: rows.map((one) => [
         { at: one.changeTime },
         text(nameOf(one.caller)),
@@ -205,6 +254,7 @@ function removeForm({ key }: Route): Form {
   return {
     action: `${path}/removals`,
     button: 'Remove',
+    rpc: 'payweave.payments.v1.RoutingService/DeleteRoute',
     isDangerous: true,
     hidden: {
       kind: wordIn(RouteKind, kind),
@@ -216,11 +266,12 @@ function removeForm({ key }: Route): Form {
   }
 }
 
-function routeForm({ connectors }: ListRoutesResponse): Form {
+function routeForm({ connectors }: Pick<ListRoutesResponse, 'connectors'>): Form {
   const names = connectors.map((name) => ({ value: name, label: name }))
   return {
     action: `${path}/routes`,
     button: 'Store the route',
+    rpc: 'payweave.payments.v1.RoutingService/PutRoute',
     fields: [
       select('For', 'kind', [
         { value: 'charge', label: 'charges' },

@@ -215,6 +215,7 @@ function formSection(
   const form: Form = {
     action: `${base}/update`,
     button: 'Store',
+    rpc: updateRpc,
     hidden: { merchant_id: merchantId },
     fields: [
       ...labels.map(

@@ -5,10 +5,18 @@ import { randomId } from '#core/identity/id.ts'
 import type { IssuedKey, Merchant } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../../clients.ts'
 import { asFile, type ProjectWork, type Worker } from '../../http/work.ts'
-import { type Cell, code, type Field, type Form, type Section, text } from '../../pages/blocks.ts'
+import {
+  type Cell,
+  chosenWord,
+  code,
+  type Field,
+  type Form,
+  type Section,
+  text,
+} from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf } from '../../pages/words.ts'
-import { formId, nextPageUrl, rowsAt, sendCsv } from '../list.ts'
+import { formId, idIn, nextPageUrl, oneOf, rowsAt, sendCsv, withFilters } from '../list.ts'
 import { merchantsOf } from '../merchants.ts'
 
 type Access = Clients['access']
@@ -24,7 +32,8 @@ type Kind = {
   revokeRpc:
     | 'payweave.accounts.v1.AccessService/RevokeSubscriptionKey'
     | 'payweave.accounts.v1.AccessService/RevokeApiKey'
-  list(access: Access, projectId: string): Promise<IssuedKey[]>
+  /** The newest 200 keys, or the one of an id. */
+  list(access: Access, of: { projectId: string; keyId: string }): Promise<IssuedKey[]>
   issue(access: Access, of: NewKey): Promise<{ keyId: string; key: string }>
   revoke(access: Access, key: { projectId: string; keyId: string }): Promise<unknown>
 }
@@ -36,7 +45,7 @@ const subscription: Kind = {
   name: 'Subscription key',
   issueRpc: 'payweave.accounts.v1.AccessService/IssueSubscriptionKey',
   revokeRpc: 'payweave.accounts.v1.AccessService/RevokeSubscriptionKey',
-  list: async (access, projectId) => (await access.listSubscriptionKeys({ projectId })).keys,
+  list: async (access, of) => (await access.listSubscriptionKeys(of)).keys,
   async issue(access, { projectId, requestId }) {
     const { keyId, subscriptionKey } = await access.issueSubscriptionKey({ projectId, requestId })
     return { keyId, key: subscriptionKey }
@@ -49,7 +58,7 @@ const api: Kind = {
   name: 'API key',
   issueRpc: 'payweave.accounts.v1.AccessService/IssueApiKey',
   revokeRpc: 'payweave.accounts.v1.AccessService/RevokeApiKey',
-  list: async (access, projectId) => (await access.listApiKeys({ projectId })).keys,
+  list: async (access, of) => (await access.listApiKeys(of)).keys,
   async issue(access, of) {
     const { keyId, apiKey } = await access.issueApiKey(of)
     return { keyId, key: apiKey }
@@ -106,7 +115,7 @@ async function rotate(work: ProjectWork, kind: Kind, access: Access): Promise<Fa
   const { projectId } = project
   const keyId = formId(form, 'key_id')
   const requestId = formId(form, 'request_id')
-  const old = (await kind.list(access, projectId)).find((one) => one.keyId === keyId)
+  const [old] = await kind.list(access, { projectId, keyId })
   if (old === undefined) throw new Failure('KEY_NOT_FOUND', 'The project has no such key.')
   if (old.revokeTime !== undefined) throw invalid('key_id', 'must be that of an active key')
   const issued = await kind.issue(access, { projectId, merchantId: old.merchantId, requestId })
@@ -129,7 +138,7 @@ function stillActive(work: ProjectWork, kind: Kind, { keyId }: IssuedKey): Secti
     heading: 'The old key',
     note: 'It stays active. Revoke it when your servers use the new one.',
     facts: [['Key id', code(keyId)]],
-    forms: mayRevoke ? [revokeForm(baseOf(work, kind), keyId)] : [],
+    forms: mayRevoke ? [revokeForm(work, kind, keyId)] : [],
   }
 }
 
@@ -168,10 +177,12 @@ export async function keySections(
   { access }: Clients,
   merchants: Merchant[],
 ): Promise<Section[]> {
-  const { projectId } = work.project
+  const { request, project, query } = work
+  const { projectId } = project
+  const { keyId, isWanted } = filterOf(work)
   const [subscriptionKeys, apiKeys] = await Promise.all([
-    subscription.list(access, projectId),
-    api.list(access, projectId),
+    subscription.list(access, { projectId, keyId }),
+    api.list(access, { projectId, keyId }),
   ])
   const nameOf = namesOf(merchants)
   const ofMerchant: Field = {
@@ -184,23 +195,28 @@ export async function keySections(
       label: businessName,
     })),
   }
-  const file: [string, Cell] = [
-    'File',
-    { text: 'CSV', href: `/projects/${projectId}/developers/keys.csv` },
-  ]
+  const file = `/projects/${projectId}/developers/keys.csv`
   return [
+    {
+      filters: {
+        fields: [
+          { label: 'Key id', name: 'key', value: keyId, maxlength: 36 },
+          chosenWord('State', 'state', states, query),
+        ],
+        links: [{ label: 'CSV of the keys', href: withFilters(file, request.url) }],
+      },
+    },
     {
       heading: 'Subscription keys',
       note: 'Every request names the project by one. Rotate makes a second one: both are active until the old one is revoked.',
-      facts: [file],
-      ...tableOf(work, subscription, subscriptionKeys, [], () => []),
+      ...tableOf(work, subscription, subscriptionKeys.filter(isWanted), [], () => []),
       forms: issueForms(work, subscription),
       rpc: 'payweave.accounts.v1.AccessService/ListSubscriptionKeys',
     },
     {
       heading: 'API keys',
       note: 'A payment belongs to the merchant of its API key.',
-      ...tableOf(work, api, apiKeys, ['Merchant'], (key) => [text(nameOf(key))]),
+      ...tableOf(work, api, apiKeys.filter(isWanted), ['Merchant'], (key) => [text(nameOf(key))]),
       forms: issueForms(work, api, [ofMerchant]),
       rpc: 'payweave.accounts.v1.AccessService/ListApiKeys',
     },
@@ -215,7 +231,18 @@ function namesOf(merchants: Merchant[]): (key: IssuedKey) => string {
 function issueForms(work: ProjectWork, kind: Kind, fields?: Field[]): Form[] {
   if (!work.may(kind.issueRpc)) return []
   const button = kind === api ? 'Issue an API key' : 'Issue a subscription key'
-  return [{ action: baseOf(work, kind), button, hidden: { request_id: randomId() }, fields }]
+  const hidden = { request_id: randomId() }
+  return [{ action: baseOf(work, kind), button, rpc: kind.issueRpc, hidden, fields }]
+}
+
+const states = ['active', 'revoked'] as const
+
+/** Which keys the query asks for. Throws INVALID_PARAMETER for an id or a state that is none. */
+function filterOf({ query }: ProjectWork) {
+  const wanted = oneOf(query, 'state', states)
+  const isWanted = (key: IssuedKey) =>
+    wanted === undefined || isActive(key) === (wanted === 'active')
+  return { keyId: idIn(query, 'key'), isWanted }
 }
 
 function isActive({ revokeTime }: IssuedKey): boolean {
@@ -235,9 +262,11 @@ function tableOf(
     table: {
       head: ['Key id', ...head, 'Issued', 'State', 'Change'],
       empty:
-        kind === api
-          ? 'None yet. Every merchant needs one for its requests: payweave key issue --merchant <id>'
-          : 'None: no request of the project is accepted. Issue one with: payweave key issue',
+        work.query.has('key') || work.query.has('state')
+          ? 'No key matches. Another filter, or none, may show more.'
+          : kind === api
+            ? 'None yet. Every merchant needs one for its requests: payweave key issue --merchant <id>'
+            : 'None: no request of the project is accepted. Issue one with: payweave key issue',
       rows: rows.map((key) => [
         code(key.keyId),
         ...more(key),
@@ -256,21 +285,23 @@ function changeCell(work: ProjectWork, kind: Kind, { keyId, revokeTime }: Issued
   const rotation: Form = {
     action: `${base}/rotate`,
     button: 'Rotate',
+    rpc: kind.issueRpc,
     hidden: { key_id: keyId, request_id: randomId() },
     fields: [{ label: 'Revoke this one at once', name: 'at_once', type: 'checkbox' }],
   }
   const forms = [
     ...(work.may(kind.issueRpc) ? [rotation] : []),
-    ...(work.may(kind.revokeRpc) ? [revokeForm(base, keyId)] : []),
+    ...(work.may(kind.revokeRpc) ? [revokeForm(work, kind, keyId)] : []),
   ]
   return forms.length === 0 ? text('') : { forms }
 }
 
 /** Revokes a key, once its person has said that they mean it. */
-function revokeForm(base: string, keyId: string): Form {
+function revokeForm(work: ProjectWork, kind: Kind, keyId: string): Form {
   return {
-    action: `${base}/revoke`,
+    action: `${baseOf(work, kind)}/revoke`,
     button: 'Revoke',
+    rpc: kind.revokeRpc,
     isDangerous: true,
     hidden: { key_id: keyId },
     fields: [
@@ -283,21 +314,24 @@ const csvHead = ['kind', 'key_id', 'merchant_id', 'merchant', 'issued', 'revoked
 
 function sendFile(work: ProjectWork, clients: Clients): Promise<FastifyReply> {
   const { projectId } = work.project
+  const { keyId, isWanted } = filterOf(work)
   return sendCsv(work, 'keys', csvHead, async () => {
     const merchants = await merchantsOf(work, clients)
     const nameOf = namesOf(merchants)
     const lists = await Promise.all(
-      [subscription, api].map((one) => one.list(clients.access, projectId)),
+      [subscription, api].map((one) => one.list(clients.access, { projectId, keyId })),
     )
     const rows = [subscription, api].flatMap((kind, at) =>
-      (lists[at] ?? []).map((key) => [
-        kind.name.toLowerCase(),
-        key.keyId,
-        key.merchantId,
-        nameOf(key),
-        timeOf(key.issueTime)?.iso ?? '',
-        timeOf(key.revokeTime)?.iso ?? '',
-      ]),
+      (lists[at] ?? [])
+        .filter(isWanted)
+        .map((key) => [
+          kind.name.toLowerCase(),
+          key.keyId,
+          key.merchantId,
+          nameOf(key),
+          timeOf(key.issueTime)?.iso ?? '',
+          timeOf(key.revokeTime)?.iso ?? '',
+        ]),
     )
     return { rows, nextPageToken: '' }
   })

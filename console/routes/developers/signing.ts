@@ -113,6 +113,7 @@ function rotateCell(work: ProjectWork, { institutionId, isNewest }: SigningKey):
       {
         action: `/projects/${work.project.projectId}/developers/signing-secrets/rotate`,
         button: 'Rotate',
+        rpc: rotateRpc,
         hidden: { institution_id: institutionId, request_id: randomId() },
         fields: [
           {

@@ -89,7 +89,11 @@ function show({ reply, project, query }: ProjectWork, { triggers }: Sandbox) {
             .map(({ name, summary }) => [
               code(name),
               text(summary),
-              { forms: [{ action, button: 'Make it happen', hidden: { trigger: name } }] },
+              {
+                forms: [
+                  { action, button: 'Make it happen', rpc: undefined, hidden: { trigger: name } },
+                ],
+              },
             ]),
         },
       },

@@ -1,7 +1,6 @@
 // What one person requested and a second one must approve: refunds above the limit, and decisions about bills in review.
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
-import { isUuid } from '#core/identity/id.ts'
 import { formatAmount } from '#core/money/money.ts'
 import {
   type Approval,
@@ -25,16 +24,21 @@ import {
 import { sendSections } from '../../pages/render.ts'
 import { timeOf, valueOf, wordOf } from '../../pages/words.ts'
 import { type NameOf, recordName } from '../../sign-in/people.ts'
-import { type CsvPage, chained, nextPageUrl, sendCsv, withFilters } from '../list.ts'
+import { type CsvPage, chained, idIn, nextPageUrl, sendCsv, withFilters } from '../list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
 /** Rows of a section: most have two forms. */
-const pageSize = 12
+const pageSize = 11
 /** So many are counted. */
 const maxCounted = 50
 const csvPageSize = 200
 const listReviews = 'payweave.billing.v1.CatalogueService/ListReviews'
+
+/** The page with one approval. */
+export function approvalPath(projectId: string, approvalId: string): string {
+  return `/projects/${projectId}/approvals?approval=${approvalId}`
+}
 
 /** The page with the approvals of one bill payment. */
 export function approvalsOf(projectId: string, subjectId: string): string {
@@ -107,18 +111,19 @@ function backOf({ form }: Work, said: string): string {
   return `${pathname}?${searchParams.toString()}`
 }
 
-/** Which approvals a list has: in this state, of a project or of all, of a payment or bill or of all. */
-type Filter = { state: ApprovalState; projectId: string; subjectId: string }
+/** Which approvals a list has: in this state, of a project or of all, of a payment or bill or of all, or the one of an id. */
+type Filter = { state: ApprovalState; projectId: string; subjectId: string; approvalId: string }
 
-/** What the query asks for, in a project or in all. Throws INVALID_PARAMETER for a state or project that is none. */
+/** What the query asks for, in a project or in all; one approval in any state. Throws INVALID_PARAMETER for a state or an id that is none. */
 function filterOf({ query }: Work, own?: ProjectWork): Filter {
   const wanted = query.get('state') ?? ''
   if (wanted !== '' && wanted !== 'all') throw invalid('state', 'must be all')
-  const state = wanted === 'all' ? ApprovalState.UNSPECIFIED : ApprovalState.WAITING
-  const projectId = own?.project.projectId ?? query.get('project') ?? ''
-  if (projectId !== '' && !isUuid(projectId)) throw invalid('project', 'must be an id')
+  const approvalId = idIn(query, 'approval')
+  const isAny = wanted === 'all' || approvalId !== ''
+  const state = isAny ? ApprovalState.UNSPECIFIED : ApprovalState.WAITING
+  const projectId = own?.project.projectId ?? idIn(query, 'project')
   const subjectId = query.get('subject') ?? ''
-  return { state, projectId, subjectId: projectId === '' ? '' : subjectId }
+  return { state, projectId, subjectId: projectId === '' ? '' : subjectId, approvalId }
 }
 
 async function show(work: Work, { refundApprovals, billApprovals }: Clients, filter: Filter) {
@@ -158,6 +163,7 @@ async function show(work: Work, { refundApprovals, billApprovals }: Clients, fil
               value: query.get('subject') ?? '',
               maxlength: 255,
             },
+            { label: 'Approval id', name: 'approval', value: filter.approvalId, maxlength: 36 },
           ],
           links: [{ label: 'CSV', href: withFilters(`${path}.csv`, request.url) }],
         },
@@ -293,6 +299,7 @@ function approvalRow(work: Work, approval: Approval, nameOf: NameOf): Cell[] {
   ]
 }
 
+const rejectRpc = 'payweave.approvals.v1.ApprovalService/Reject'
 const requestedBy = {
   [ApprovalKind.REFUND]: 'payweave.payments.v1.PaymentsService/RefundPayment',
   [ApprovalKind.BILL]: 'payweave.billing.v1.CatalogueService/ResolveReview',
@@ -306,9 +313,15 @@ function decisionCell(work: Work, approval: Approval, isOwn: boolean): Cell {
   if (rpc === undefined || !work.may(rpc)) return text('finance decides')
   const path = `/projects/${projectId}/approvals/${approvalId}`
   const hidden = { kind: wordOf(ApprovalKind, kind), back: work.request.url }
-  const rejection: Form = { action: `${path}/reject`, button: 'Reject', hidden }
+  const rejection: Form = { action: `${path}/reject`, button: 'Reject', rpc: rejectRpc, hidden }
   rejection.fields = [{ label: 'Why', name: 'note', maxlength: 2_000 }]
   if (isOwn) return { forms: [{ ...rejection, button: 'Withdraw' }] }
-  const consent: Form = { action: `${path}/approve`, button: 'Approve', hidden, isDangerous: true }
+  const consent: Form = {
+    action: `${path}/approve`,
+    button: 'Approve',
+    rpc: 'payweave.approvals.v1.ApprovalService/Approve',
+    hidden,
+    isDangerous: true,
+  }
   return { forms: [consent, rejection] }
 }

@@ -114,9 +114,10 @@ export async function readClaims(
   const own = recordName(session.person)
   return (kind, itemId, decisions) => {
     const claim = held.get(keyOf(valueOf(ItemKind, kind), itemId))
-    const form = (action: string, button: string, from = ''): Form => ({
+    const form = (action: 'claims' | 'releases', button: string, from = ''): Form => ({
       action: `/inbox/${action}`,
       button,
+      rpc: `payweave.accounts.v1.ItemClaimService/${action === 'claims' ? 'ClaimItem' : 'ReleaseItem'}`,
       hidden: { kind, item_id: itemId, back: request.url, ...(from !== '' && { from }) },
     })
     const forms = () => {

@@ -165,7 +165,15 @@ function ofBill({ payment, ...item }: ReviewItem): InboxItem {
     ),
     about: `${billerCode}/${productCode}, ${item.enquiries} enquiries, ${item.billPaymentId} at the back end`,
     amount: money(amount?.minorUnits ?? 0n, amount?.currency ?? ''),
-    decisions: [{ action: '/inbox/bills', button: 'Request', hidden, fields: decisions }],
+    decisions: [
+      {
+        action: '/inbox/bills',
+        button: 'Request',
+        rpc: 'payweave.billing.v1.CatalogueService/ResolveReview',
+        hidden,
+        fields: decisions,
+      },
+    ],
     approvalPath: item.approvalId === '' ? undefined : approvalsOf(item.projectId, transactionId),
   }
 }
@@ -174,6 +182,7 @@ function ofRefund(one: WaitingRefund): InboxItem {
   const settle: Form = {
     action: '/inbox/refunds',
     button: 'Paid by hand',
+    rpc: 'payweave.payments.v1.PaymentOperationsService/SettleRefund',
     hidden: { refund_id: one.refundId },
     fields: [{ label: 'How', name: 'note', maxlength: 2_000, isRequired: true }],
   }
@@ -211,6 +220,7 @@ function ofSuspense(one: SuspenseItem): InboxItem {
             {
               action: '/inbox/suspense',
               button: 'Post its refund',
+              rpc: 'payweave.accounts.v1.SettlementPostingService/PostPaymentSettlements',
               hidden: { payment_id: paymentId, item_id: transferId },
             },
           ],
@@ -222,6 +232,7 @@ export function retryOf(settlementId: string): Form {
   return {
     action: '/ledger/settlements/retry',
     button: 'Retry',
+    rpc: 'payweave.accounts.v1.SettlementPostingService/RetrySettlement',
     hidden: { settlement_id: settlementId },
   }
 }
@@ -239,9 +250,18 @@ function ofSettlement(one: RefusedSettlement): InboxItem {
   }
 }
 
+/** Sends a push that was given up once more. */
+export function resendForm({ projectId, deliveryId }: Delivery): Form {
+  return {
+    action: '/dead-letters/resend',
+    button: 'Resend',
+    rpc: 'payweave.delivery.v1.DeliveryService/ReplayDelivery',
+    hidden: { project_id: projectId, delivery_id: deliveryId, request_id: randomId() },
+  }
+}
+
 function ofDeadLetter(one: Delivery): InboxItem {
   const { deliveryId, projectId } = one
-  const hidden = { project_id: projectId, delivery_id: deliveryId, request_id: randomId() }
   return {
     kind: 'dead_letter',
     id: deliveryId,
@@ -250,7 +270,7 @@ function ofDeadLetter(one: Delivery): InboxItem {
     name: code(deliveryId, `/projects/${projectId}/pushes/${deliveryId}`),
     about: `${wordOf(DeliveryState, one.state)} after ${one.attemptCount} attempts: ${one.origin}`,
     amount: '',
-    decisions: [{ action: '/dead-letters/resend', button: 'Resend', hidden }],
+    decisions: [resendForm(one)],
   }
 }
 

@@ -227,6 +227,8 @@ async function sendFile(work: Work, { onboardings }: Clients) {
   return work.stream(mediaType, chunks())
 }
 
+const decideRpc = 'payweave.accounts.v1.OnboardingService/DecideOnboarding'
+
 function decisionForms(base: string): Form[] {
   const reason: Field = {
     label: 'On what evidence',
@@ -238,6 +240,7 @@ function decisionForms(base: string): Form[] {
     {
       action: `${base}/accept`,
       button: 'Accept',
+      rpc: decideRpc,
       fields: [
         {
           label: 'Account level',
@@ -255,6 +258,12 @@ function decisionForms(base: string): Form[] {
         reason,
       ],
     },
-    { action: `${base}/reject`, button: 'Reject', isDangerous: true, fields: [reason] },
+    {
+      action: `${base}/reject`,
+      button: 'Reject',
+      rpc: decideRpc,
+      isDangerous: true,
+      fields: [reason],
+    },
   ]
 }

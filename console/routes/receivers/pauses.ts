@@ -65,10 +65,11 @@ export function pauseCell({ may }: Work, one: Endpoint, page: string): Cell {
   if (!may(isPaused ? resumeRpc : pauseRpc)) return text(isPaused ? 'paused' : '')
   const hidden = { project_id: one.projectId, lane_id: one.endpointId }
   const form: Form = isPaused
-    ? { action: `${page}/resumes`, button: 'Resume', hidden }
+    ? { action: `${page}/resumes`, button: 'Resume', rpc: resumeRpc, hidden }
     : {
         action: `${page}/pauses`,
         button: 'Pause',
+        rpc: pauseRpc,
         hidden,
         fields: [{ label: 'Why', name: 'note', maxlength: 200 }],
       }

@@ -6,7 +6,15 @@ import { BreakerState, type Endpoint } from '#gen/payweave/delivery/v1/endpoint_
 import type { Clients } from '../../clients.ts'
 import { projectNames } from '../../http/projects.ts'
 import { asFile, type ProjectWork, type Work, type Worker } from '../../http/work.ts'
-import { type Cell, chosen, count, type Form, text } from '../../pages/blocks.ts'
+import {
+  type Cell,
+  chosen,
+  chosenWord,
+  count,
+  type Filters,
+  type Form,
+  text,
+} from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf, valueOf, wordOf } from '../../pages/words.ts'
 import { formId, nextPageUrl, sendCsv, withFilters } from '../list.ts'
@@ -43,9 +51,9 @@ export function registerReceivers(app: FastifyInstance, { worker, clients }: Opt
     `${path}.csv`,
     worker.projectPage((work) => {
       const { projectId } = work.project
+      const filter = { projectId, ...filterOf(work), pageSize: csvPageSize }
       return sendCsv(work, 'receivers', csvHead, async (pageToken) => {
-        const wanted = { projectId, pageSize: csvPageSize, pageToken }
-        const page = await clients.endpoints.listEndpoints(wanted)
+        const page = await clients.endpoints.listEndpoints({ ...filter, pageToken })
         return { rows: page.endpoints.map(csvCells), nextPageToken: page.nextPageToken }
       })
     }, asFile),
@@ -92,7 +100,7 @@ async function sendList(work: ProjectWork, clients: Clients) {
   const pageToken = query.get('page') ?? ''
   const { projectId } = project
   const base = `/projects/${projectId}/receivers`
-  const wanted = { projectId, pageToken, pageSize: shownPageSize }
+  const wanted = { projectId, ...filterOf(work), pageToken, pageSize: shownPageSize }
   const [listed, paused, pauses] = await Promise.all([
     clients.endpoints.listEndpoints(wanted),
     pausedLanes(work, clients),
@@ -105,11 +113,13 @@ async function sendList(work: ProjectWork, clients: Clients) {
       {
         warning: pausedWarning(paused),
         note: `${breakerNote} ${replayNote}`,
-        facts: [['File', { text: 'CSV', href: `${base}.csv` }]],
+        filters: filtersOf(work, `${base}.csv`),
         table: {
           head: ['Receiver', 'Kind', ...columns, 'Replay', 'Pause'],
           empty:
-            'Nothing was pushed yet. A payment request with urls.notify or urls.callback makes the first push.',
+            query.has('breaker') || query.has('paused')
+              ? 'No receiver matches. Another filter, or none, may show more.'
+              : 'Nothing was pushed yet. A payment request with urls.notify or urls.callback makes the first push.',
           rows: listed.endpoints.map((one) => [
             text(one.origin),
             text(wordOf(DeliveryKind, one.kind)),
@@ -127,6 +137,16 @@ async function sendList(work: ProjectWork, clients: Clients) {
       pauses,
     ],
   })
+}
+
+function filtersOf({ request, query }: Work, file: string): Filters {
+  return {
+    fields: [
+      chosen('Breaker', 'breaker', BreakerState, query),
+      chosenWord('Paused', 'paused', ['yes'], query),
+    ],
+    links: [{ label: 'CSV', href: withFilters(file, request.url) }],
+  }
 }
 
 function filterOf({ query }: Work) {
@@ -152,22 +172,7 @@ async function sendAll(work: Work, clients: Clients) {
       {
         warning: pausedWarning(paused),
         note: `${breakerNote} ${replayNote}`,
-        filters: {
-          fields: [
-            chosen('Breaker', 'breaker', BreakerState, query),
-            {
-              label: 'Paused',
-              name: 'paused',
-              type: 'select',
-              value: query.get('paused') ?? '',
-              options: [
-                { value: '', label: 'any' },
-                { value: 'yes', label: 'yes' },
-              ],
-            },
-          ],
-          links: [{ label: 'CSV', href: withFilters('/receivers.csv', request.url) }],
-        },
+        filters: filtersOf(work, '/receivers.csv'),
         table: {
           head: ['Receiver', 'Kind', 'Project', ...columns, 'Replay', 'Pause'],
           empty: 'No receiver matches. The first push of a project makes one.',
@@ -194,6 +199,7 @@ function replayForm({ projectId, kind, origin }: Endpoint, action: string): Form
   return {
     action,
     button: 'Replay',
+    rpc: 'payweave.delivery.v1.ReplayService/CreateReplayJob',
     hidden: {
       project_id: projectId,
       origin,

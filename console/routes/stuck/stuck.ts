@@ -107,8 +107,8 @@ const repeatRpc = 'payweave.payments.v1.PaymentOperationsService/RepeatRefund'
 const resumeRpc = 'payweave.institution.v1.InstitutionService/ResumeTransaction'
 
 /** The form of a section whose rows have the back end asked again; nothing where the reader may not. */
-function asksBy(may: May, rpc: PersonsRpc, form: Omit<RowForm, 'button'>) {
-  const rowForm = may(rpc) ? { ...form, button: 'Ask again' } : undefined
+function asksBy(may: May, rpc: PersonsRpc, form: Omit<RowForm, 'button' | 'rpc'>) {
+  const rowForm = may(rpc) ? { ...form, button: 'Ask again', rpc } : undefined
   const cellOf = (value: string): Cell =>
     rowForm === undefined ? text('support asks') : { sends: rowForm, value }
   return { rowForm, cellOf }
@@ -169,6 +169,7 @@ function retryForm({ subjectId, kind }: FailingCall): Form {
   return {
     action: '/stuck/calls',
     button: 'Retry now',
+    rpc: 'payweave.payments.v1.PaymentOperationsService/RetryCall',
     hidden: { subject_id: subjectId, kind: (CallKind[kind] ?? '').toLowerCase() },
   }
 }
@@ -233,6 +234,7 @@ function taskForm({ subjectId, kind }: BackendTask): Form {
   return {
     action: '/stuck/tasks',
     button: 'Retry now',
+    rpc: 'payweave.accounts.v1.BackendTaskService/RetryBackendTask',
     hidden: { subject_id: subjectId, kind: (BackendTaskKind[kind] ?? '').toLowerCase() },
   }
 }

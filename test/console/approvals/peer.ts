@@ -57,8 +57,10 @@ function approvalPeer(
     return { approval: { ...approval(), state, decider: texts.person, decideTime: time } }
   }
   const handlers: Partial<ServiceImpl<typeof ApprovalService>> = {
-    listApprovals({ subjectId: about, pageSize }) {
+    listApprovals({ subjectId: about, approvalId: one, projectId: of, pageSize }) {
       seen('ListApprovals')
+      if (one !== '')
+        return { approvals: one === approvalId && of === projectId ? [approval()] : [] }
       const isOfThing = about !== ''
       return { approvals: isOfThing && !held.isShown ? [] : many(approval(), pageSize) }
     },

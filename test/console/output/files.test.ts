@@ -16,14 +16,17 @@ afterAll(() => harness?.close())
 /** The page of each file, what links to it, and how many lines it has. */
 const files: Record<string, { page: string; lines: number }> = {
   '/projects.csv': { page: '/', lines: 2 },
+  '/projects.csv?name=none': { page: '/?name=none', lines: 0 },
   '/approvals.csv': { page: '/approvals', lines: 2 },
   '/approvals.csv?state=all': { page: '/approvals?state=all', lines: 2 },
   '/ledger/refused.csv': { page: '/ledger', lines: 1 },
   '/routing/changes.csv': { page: '/routing', lines: 1 },
+  '/routing/changes.csv?kind=charge': { page: '/routing?kind=charge', lines: 0 },
   '/api-log.csv': { page: '/api-log', lines: 4 },
   '/audit/calls.csv?target=none': { page: '/audit/calls?target=none', lines: 0 },
   'approvals.csv': { page: 'approvals', lines: 2 },
   'developers/keys.csv': { page: 'developers', lines: 3 },
+  'developers/keys.csv?state=revoked': { page: 'developers?state=revoked', lines: 1 },
   'developers/grants.csv': { page: 'developers', lines: 1 },
   'developers/signing-secrets.csv': { page: 'developers', lines: 1 },
   'payments.csv': { page: 'payments', lines: 2 },
@@ -31,6 +34,7 @@ const files: Record<string, { page: string; lines: number }> = {
   'transfers.csv': { page: 'transfers', lines: 2 },
   'pushes.csv': { page: 'pushes', lines: 2 },
   'pushes/replays.csv': { page: 'pushes/replays', lines: 1 },
+  'pushes/replays.csv?state=done': { page: 'pushes/replays?state=done', lines: 0 },
   'api-log.csv': { page: 'api-log', lines: 2 },
   'balances/settlements.csv': { page: 'balances/settlements', lines: 2 },
   'balances/statement.csv': { page: 'balances', lines: 2 },
@@ -39,7 +43,10 @@ const files: Record<string, { page: string; lines: number }> = {
   '/audit/actions.csv': { page: '/audit/actions', lines: 2 },
   '/audit/actions.csv?target=none': { page: '/audit/actions?target=none', lines: 0 },
   '/routing.csv': { page: '/routing', lines: 1 },
+  '/routing.csv?kind=payout': { page: '/routing?kind=payout', lines: 0 },
   '/catalogue.csv': { page: '/catalogue', lines: 2 },
+  '/catalogue.csv?code=POWER': { page: '/catalogue?code=POWER', lines: 2 },
+  '/catalogue.csv?state=inactive': { page: '/catalogue?state=inactive', lines: 0 },
   '/stuck.csv': { page: '/stuck', lines: 6 },
   '/inbox.csv': { page: '/inbox', lines: 6 },
   '/inbox.csv?kind=refund': { page: '/inbox?kind=refund', lines: 1 },
@@ -48,6 +55,10 @@ const files: Record<string, { page: string; lines: number }> = {
   '/dead-letters.csv': { page: '/dead-letters', lines: 2 },
   '/dead-letters/events/decisions.csv': { page: '/dead-letters/events/decisions', lines: 3 },
   '/dead-letters/events.csv': { page: '/dead-letters/events', lines: 3 },
+  '/dead-letters/events.csv?service=payments': {
+    page: '/dead-letters/events?service=payments',
+    lines: 1,
+  },
   '/dead-letters.csv?state=gone': { page: '/dead-letters?state=gone', lines: 0 },
   'customers.csv': { page: 'customers', lines: 2 },
   'customers.csv?by=email&value=help%40shop.example': {
@@ -57,6 +68,7 @@ const files: Record<string, { page: string; lines: number }> = {
   'quotes.csv': { page: 'quotes', lines: 2 },
   'quotes.csv?state=expired': { page: 'quotes?state=expired', lines: 0 },
   'receivers.csv': { page: 'receivers', lines: 2 },
+  'receivers.csv?breaker=half_open': { page: 'receivers?breaker=half_open', lines: 0 },
   'receivers/pauses.csv': { page: 'receivers', lines: 2 },
   'payments.csv?amount=25.00&currency=USD': {
     page: 'payments?amount=25.00&currency=USD',
@@ -84,6 +96,21 @@ it.each(Object.entries(files))(
     }
   },
 )
+
+it('a filter that a list does not have a word or an id for is refused', async () => {
+  const { projectId } = harness.peers.projects.demo
+  for (const path of [
+    '/catalogue?state=x',
+    '/routing?kind=x',
+    '/routing.csv?project=x',
+    '/dead-letters/events?service=x',
+    '/dead-letters/events.csv?event=x',
+    `/projects/${projectId}/developers?state=x`,
+    `/projects/${projectId}/developers/keys.csv?key=x`,
+  ]) {
+    expect([path, (await browser.get(path)).status]).toEqual([path, 400])
+  }
+})
 
 it('every file of the console is one of these', async () => {
   const { projectId } = harness.peers.projects.demo

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Peers } from '../peers.ts'
 
 /** Addresses that answer a person of `demo` as if there were nothing, with ids of `other`. */
-export function foreignPages({ projects: { demo, other } }: Peers): string[] {
+export function foreignPages({ projects: { demo, other }, events }: Peers): string[] {
   const things = [
     `payments/${other.payment.paymentId}`,
     `bills/${other.bill.transactionId}`,
@@ -73,8 +73,10 @@ export function foreignPages({ projects: { demo, other } }: Peers): string[] {
     ...things.map((thing) => `/projects/${demo.projectId}/search?q=${thing.split('/').at(-1)}`),
     ...things.map((thing) => `/search?q=${thing.split('/').at(-1)}`),
     `/search?q=${other.projectId}`,
-    `/search?q=${other.quote.quoteId}`,
-    `/projects/${demo.projectId}/search?q=${other.quote.quoteId}`,
+    ...[other.quote.quoteId, other.keyId, events.eventId].flatMap((id) => [
+      `/search?q=${id}`,
+      `/projects/${demo.projectId}/search?q=${id}`,
+    ]),
     `/projects/${randomUUID()}/pushes`,
   ]
 }

@@ -118,3 +118,69 @@ it('a project of a person’s roles that does not exist takes no other project f
   for (const { projectId } of [demo, other]) expect(text).toContain(`href="/projects/${projectId}"`)
   expect((await person.get(`/projects/${demo.projectId}/payments`)).status).toBe(200)
 })
+
+const everybody = ['ama', 'kofi', 'esi', 'yaw', 'abena', 'kwame', 'nana']
+/** Where a search of each of these people leads; undefined where it finds nothing. */
+const ledBy = async (path: string, q: string) => {
+  const query = new URLSearchParams({ q }).toString()
+  const answers = await Promise.all(
+    everybody.map(async (name) => {
+      const person = await harness.signedIn(name)
+      const { status, headers } = await person.get(`${path}/search?${query}`)
+      return [name, headers.get('location') ?? status] as const
+    }),
+  )
+  return Object.fromEntries(answers)
+}
+const forThese = (names: string[], path: string) =>
+  Object.fromEntries(everybody.map((name) => [name, names.includes(name) ? path : 404]))
+
+it('the id of an approval leads to it for those who may list it, and for nobody of another project', async () => {
+  const { refunds, bills } = harness.peers.approvals
+  const staff = ['ama', 'kofi', 'esi', 'yaw']
+  const refund = `${base()}/approvals?approval=${refunds.approvalId}`
+  expect(await ledBy('', refunds.approvalId)).toEqual(forThese([...staff, 'abena'], refund))
+  const bill = `${base()}/approvals?approval=${bills.approvalId}`
+  expect(await ledBy('', bills.approvalId)).toEqual(forThese(staff, bill))
+  const shown = (await browser.get(bill)).text
+  expect(shown).toContain(harness.peers.projects.demo.bill.transactionId)
+  expect(shown).not.toContain(harness.peers.projects.demo.payment.paymentId)
+  expect((await browser.get(`${base()}/approvals?approval=x`)).status).toBe(400)
+})
+
+it('the id of a key leads to it alone for those who may list keys, and for nobody of another project', async () => {
+  const { demo, other } = harness.peers.projects
+  const path = `${base()}/developers?key=${demo.keyId}`
+  expect(await ledBy('', demo.keyId)).toEqual(forThese(['ama', 'kofi', 'abena'], path))
+  const operator = await harness.signedIn('kofi')
+  const keysOf = async (page: string) => {
+    const { text } = await operator.get(page)
+    return text.match(/name="key_id"/g)?.length ?? 0
+  }
+  expect(await keysOf(path)).toBeGreaterThan(0)
+  expect(await keysOf(`${base()}/developers?key=${other.keyId}`)).toBe(0)
+  expect(await keysOf(`${base()}/developers?state=revoked`)).toBe(0)
+})
+
+it('the id of a rejected event leads the staff to its dead letters, from a project too, and nobody else', async () => {
+  const path = `/dead-letters/events?event=${harness.peers.events.eventId}`
+  const found = forThese(['ama', 'kofi', 'esi', 'yaw'], path)
+  expect(await ledBy('', harness.peers.events.eventId)).toEqual(found)
+  expect(await reach(base(), harness.peers.events.eventId)).toBe(path)
+  const none = `/dead-letters/events?event=${randomUUID()}`
+  expect((await browser.get(none)).text).toContain('No dead letter has this event.')
+})
+
+it('a number that no payment has leads to the customers with it, who are shown masked', async () => {
+  const number = '+233 20 555 0123'
+  const query = new URLSearchParams({ by: 'mobile', value: number }).toString()
+  const path = `${base()}/customers?${query}`
+  // Payments of another number alone.
+  harness.peers.second.isShown = true
+  expect(await reach(base(), number)).toBe(path)
+  const led = await ledBy('', number)
+  expect(led).toMatchObject({ kwame: path, abena: path })
+  expect(led['nana']).not.toBe(path)
+  // The staff finds them in both projects.
+  expect(led['yaw']).toBe(200)
+})
