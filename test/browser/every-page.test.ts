@@ -33,6 +33,7 @@ import {
   phone,
   type Visit,
   visit,
+  withoutScripts,
 } from './visit.ts'
 
 const chromium = await findChromium()
@@ -43,7 +44,6 @@ const widthsPx = [360, 768, 1440]
 const themes = ['light', 'dark'] as const
 /** One from right to left, and one from left to right. */
 const codes = ['ar', 'en'] as const
-const setScripts = 'Emulation.setScriptExecutionDisabled'
 const { ar, en } = languages
 const paid = { payer: 'paid', payment: 'paid' } as const
 
@@ -91,12 +91,11 @@ describe.skipIf(chromium.missing !== undefined)(`every page${passedOver(chromium
   ): Promise<void> {
     tab.forget()
     await tab.page.setViewportSize({ width, height: phone.height })
-    if (!isScripted) await session.send(setScripts, { value: true })
-    const answer = await tab.page.goto(`${url}${url.includes('?') ? '&' : '?'}lang=${lang}`, {
-      waitUntil: isWaiting ? 'domcontentloaded' : 'load',
-    })
-    // What tests run in the page needs scripts, once the page is there without its own.
-    if (!isScripted) await session.send(setScripts, { value: false })
+    const go = () =>
+      tab.page.goto(`${url}${url.includes('?') ? '&' : '?'}lang=${lang}`, {
+        waitUntil: isWaiting ? 'domcontentloaded' : 'load',
+      })
+    const answer = await (isScripted ? go() : withoutScripts(session, go))
     expect(answer?.status()).toBe(status)
     expect(await tab.page.evaluate(layoutShift)).toBeLessThan(maxShift)
   }

@@ -1,47 +1,59 @@
 // The documentation site in a real browser: accessible in both themes, searchable, and readable without JavaScript.
-import type { Browser } from 'playwright-core'
+import fs from 'node:fs'
+import path from 'node:path'
+import type { Browser, CDPSession } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startPages } from '../edge/stand-ins/checkout.ts'
 import { passedOver } from '../support/system-program.ts'
 import { findChromium, launchChromium } from './chromium.ts'
-import { expectAccessible, expectNoSidewaysScroll, type Visit, visit } from './visit.ts'
+import {
+  expectAccessible,
+  expectNoSidewaysScroll,
+  expectReadable,
+  type Visit,
+  visit,
+  withoutScripts,
+} from './visit.ts'
 
 const chromium = await findChromium()
 const wide = { width: 1280, height: 800 }
-/** One page of each kind; all have one frame. */
-const kinds = [
-  'docs',
-  'docs/accept-a-payment',
-  'docs/states',
-  'docs/errors',
-  'docs/reference',
-  'docs/reference-quotes',
-  'docs/reference-pushes',
-]
+const names = fs
+  .globSync('*.html', { cwd: path.join(import.meta.dirname, '../../docs/site') })
+  .map((file) => file.replace('.html', ''))
+  .map((name) => (name === 'index' ? 'docs' : `docs/${name}`))
+  .toSorted()
 
 describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromium)}`, () => {
   let browser: Browser
   let tab: Visit
+  let session: CDPSession
   let pages: Awaited<ReturnType<typeof startPages>>
   beforeAll(async () => {
     pages = await startPages()
     browser = await launchChromium(chromium)
     tab = await visit(browser, { viewport: wide })
+    session = await tab.page.context().newCDPSession(tab.page)
   })
   afterAll(async () => {
     await browser?.close()
     await pages?.close()
   })
 
-  it.each(kinds)(
-    'in a browser, /%s is accessible in both themes and fits a phone',
+  it.each(names)(
+    'in a browser, /%s is accessible in both themes, fits a phone, and reads the same without JavaScript',
     async (name) => {
       const { page } = tab
-      await page.goto(`${pages.origin}/${name}`)
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme })
-        await expectAccessible(page)
-      }
+      const go = () => page.goto(`${pages.origin}/${name}`)
+      const main = page.locator('main')
+      await page.emulateMedia({ colorScheme: 'light' })
+      await withoutScripts(session, go)
+      const plain = await main.innerText()
+      expect(plain.length).toBeGreaterThan(200)
+      await go()
+      expect(await main.innerText()).toBe(plain)
+      await expectAccessible(page)
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await expectReadable(page)
       await expectNoSidewaysScroll(page)
       await page.setViewportSize(wide)
       expect(tab.complaints()).toEqual([])

@@ -1,7 +1,7 @@
 // Opens pages in a browser and records what they load and which errors they log. Nothing specific to a page here.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { focused, hasRules, reachable, violations, widths } from './in-page.js'
 
@@ -11,13 +11,10 @@ const narrow = { width: 320, height: 640 }
 
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+/** The rules of these that depend on colours. */
+const colourRules = ['color-contrast', 'link-in-text-block']
 /** The rules of these that depend on where things are, and on their colours. */
-const layoutRules = [
-  'color-contrast',
-  'link-in-text-block',
-  'scrollable-region-focusable',
-  'target-size',
-]
+const layoutRules = [...colourRules, 'scrollable-region-focusable', 'target-size']
 
 /** A tab and what has been seen in it since `forget`. */
 export type Visit = {
@@ -71,6 +68,15 @@ export async function visit(browser: Browser, more: BrowserContextOptions = {}):
   }
 }
 
+/** Opens a page without its scripts. What tests run in the page afterwards needs scripts, and has them. */
+export async function withoutScripts<T>(session: CDPSession, open: () => Promise<T>): Promise<T> {
+  const setScripts = 'Emulation.setScriptExecutionDisabled'
+  await session.send(setScripts, { value: true })
+  const opened = await open()
+  await session.send(setScripts, { value: false })
+  return opened
+}
+
 /** Does something that leads to another page, and waits for that. */
 export async function follow(page: Page, act: () => Promise<void>): Promise<void> {
   await Promise.all([page.waitForEvent('load'), act()])
@@ -88,6 +94,11 @@ export async function expectAccessible(page: Page): Promise<void> {
 /** Holds a page that is accessible against the rules that another width or theme can break. */
 export async function expectStillAccessible(page: Page): Promise<void> {
   expect(await page.evaluate(violations, { type: 'rule', values: layoutRules })).toEqual([])
+}
+
+/** Holds a page that is accessible against the rules that another theme of the same layout can break. */
+export async function expectReadable(page: Page): Promise<void> {
+  expect(await page.evaluate(violations, { type: 'rule', values: colourRules })).toEqual([])
 }
 
 /** Nothing is cut off or must be moved sideways, on an ordinary phone and on the narrowest. */
