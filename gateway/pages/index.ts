@@ -116,7 +116,8 @@ export async function registerPages(
     )
     scope.get('/pay/live.js', (_request, reply) => sendScript(reply))
     scope.get('/favicon.ico', (_request, reply) => sendIcon(reply))
-    scope.get('/', (_request, reply) => reply.redirect('/docs', 302))
+    // Relative, so that it also leads there behind a prefix.
+    scope.get('/', (_request, reply) => reply.redirect('docs', 302))
     scope.get(
       statePath,
       answered(async (_request, reply, linkToken) =>

@@ -172,7 +172,7 @@ describe('a card form', () => {
 
 it('the address of the installation leads to its documents, and its icon is a picture', async () => {
   const root = await open(`${pages.origin}/`)
-  expect([root.status, root.headers.get('location')]).toEqual([302, '/docs'])
+  expect([root.status, root.headers.get('location')]).toEqual([302, 'docs'])
   const icon = await open(`${pages.origin}/favicon.ico`)
   expect([icon.status, icon.headers.get('content-type')]).toEqual([200, 'image/svg+xml'])
 })
