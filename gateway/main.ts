@@ -21,6 +21,7 @@ import { type Probe, readyParts } from './health.ts'
 import { createGateway, type Gateway, routeRows } from './http/app.ts'
 import { drainedPort } from './http/drain.ts'
 import { gatewayMetrics } from './metrics.ts'
+import { readViewerKeys } from './openapi/viewer-keys.ts'
 import type { EdgeSettings } from './options.ts'
 import { createBrands } from './pages/brand/brands.ts'
 import { paymentChanges } from './payment-changes.ts'
@@ -148,6 +149,7 @@ function edgeSettings(settings: GatewaySettings): EdgeSettings {
     allowLoopback: settings.deliveryAllowLoopback,
     versionNotices: settings.versionNotices,
     billerTimeoutMs: settings.billerTimeoutS * 1_000,
+    viewerKeys: readViewerKeys(settings.docsSandboxFile, settings.payweaveEnv),
   }
 }
 

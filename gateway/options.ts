@@ -15,6 +15,7 @@ import type { Access } from './access/auth.ts'
 import type { FinishedRequest } from './api-log/finished-request.ts'
 import type { InFlightLimits } from './http/in-flight.ts'
 import type { GatewayMetrics } from './metrics.ts'
+import type { ViewerKeys } from './openapi/viewer-keys.ts'
 import type { Brands } from './pages/brand/brands.ts'
 import type { PaymentChanges } from './pages/live-streams.ts'
 
@@ -58,6 +59,8 @@ export type EdgeSettings = {
   versionNotices: VersionNotices
   /** How long a bill payment waits for its biller, which billing decides: BILLER_TIMEOUT_S. */
   billerTimeoutMs: number
+  /** What /docs/try-it fills in, in a local sandbox. */
+  viewerKeys?: ViewerKeys | undefined
   /** How long a request may take in all. */
   routeTimeouts?: RouteTimeouts
   /** How long a client may take to send a request. */

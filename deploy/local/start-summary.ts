@@ -1,7 +1,6 @@
 // What a finished start prints: the parts, where to look, and a request to paste with the demo project's keys.
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
-import { keysFragment } from '../../gateway/openapi/viewer-keys.ts'
 import type { ProcessTable } from './process/supervise.ts'
 import type { SandboxFile } from './sandbox-file.ts'
 
@@ -23,15 +22,14 @@ export function partsTable(processes: ProcessTable, order: string[]): string {
 
 /** Where a new user looks first, one line each. */
 export function places(
-  { base_url, projects }: Pick<SandboxFile, 'base_url' | 'projects'>,
+  { base_url }: Pick<SandboxFile, 'base_url'>,
   dataDir: string,
   consoleLink: string,
 ): string {
-  const { subscription_key: subscriptionKey, api_key: apiKey } = projects.demo
   const rows = [
     ['API', base_url],
     ['docs', `${base_url}/docs`],
-    ['try it', `${base_url}/docs/try-it${keysFragment({ subscriptionKey, apiKey })}`],
+    ['try it', `${base_url}/docs/try-it`],
     ['console', consoleLink],
     ['pay page', 'the "url" in the answer of the request below'],
     ['credentials', path.join(dataDir, 'sandbox.json')],

@@ -118,7 +118,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   app.setErrorHandler(refuse)
   parseBodies(app, options, clientErrors)
   registerHealth(app, options.ready)
-  const makeDocuments = registerDocuments(app, routeRows, settings.publicBaseUrl)
+  const makeDocuments = registerDocuments(app, routeRows, settings)
   await registerRoutes(app, routeRunner(settings, services, options.nowMs))
   const streams = options.pages && (await servePages(app, options.pages, options))
   const drain = () => {

@@ -11,6 +11,8 @@ import { type ContractVersion, contractVersions } from '#core/text/contract-vers
 import { acceptsGzip } from '../http/body/media-type.ts'
 import type { OpenPaths } from '../http/failures.ts'
 import type { RouteRow } from '../http/route.ts'
+import type { EdgeSettings } from '../options.ts'
+import { isLoopbackHost } from './viewer-keys.ts'
 import { viewerInitializer, viewerPage, viewerStyle } from './viewer-page.ts'
 
 const [defaultVersion] = contractVersions
@@ -49,9 +51,13 @@ function pathOf(name: string): string {
   return name === 'index.html' ? '/docs' : `/docs/${name.replace(/\.html$/, '')}`
 }
 
-const publicPaths = [...Object.keys(libraryFiles), ...Object.keys(viewerFiles), ...siteFiles].map(
-  pathOf,
-)
+const viewerKeysFile = 'try-it-keys.json'
+const publicPaths = [
+  ...Object.keys(libraryFiles),
+  ...Object.keys(viewerFiles),
+  viewerKeysFile,
+  ...siteFiles,
+].map(pathOf)
 
 /** What is served here, for the table of routes. */
 export const documentPaths: OpenPaths = [
@@ -84,7 +90,7 @@ const zip = promisify(gzip)
 export function registerDocuments(
   app: FastifyInstance,
   rows: readonly RouteRow[],
-  publicBaseUrl: string,
+  { publicBaseUrl, viewerKeys }: Pick<EdgeSettings, 'publicBaseUrl' | 'viewerKeys'>,
 ): () => Promise<void> {
   const made = new Map<string, Promise<Served>>()
   const makers = new Map<string, () => Promise<Served>>()
@@ -127,6 +133,11 @@ export function registerDocuments(
   document('/asyncapi.json', () => pushes)
   // Relative, so that it also leads there behind a prefix.
   app.get('/docs/', (_, reply) => reply.redirect('../docs', 308))
+  app.get(pathOf(viewerKeysFile), (request, reply) =>
+    reply
+      .header('cache-control', 'no-store')
+      .send(isLoopbackHost(request.headers.host) ? (viewerKeys ?? {}) : {}),
+  )
   for (const [name, content] of Object.entries(viewerFiles)) {
     page(pathOf(name), () => served(typeOf(name), content))
   }

@@ -1,9 +1,36 @@
-// The link to /docs/try-it that fills in the keys of a sandbox.
+// The keys of a local sandbox that /docs/try-it fills in, so that the first request of a reader succeeds.
+import fs from 'node:fs'
+import type { Environment } from '#platform/config/setting.ts'
+import { ConfigurationError } from '#platform/process/configuration-error.ts'
+
+/** Test keys of the project `demo`. */
+export type ViewerKeys = { subscriptionKey: string; apiKey: string }
+
+const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/
+
+/** Reads them from a file `sandbox.json`. Throws a ConfigurationError in production, without the file, and for a key that is no test key. */
+export function readViewerKeys(
+  file: string | undefined,
+  environment: Environment,
+): ViewerKeys | undefined {
+  if (file === undefined) return undefined
+  if (environment === 'production') {
+    throw new ConfigurationError('DOCS_SANDBOX_FILE must not be set in production')
+  }
+  try {
+    const { demo } = JSON.parse(fs.readFileSync(file, 'utf8')).projects
+    const { subscription_key: subscriptionKey, api_key: apiKey } = demo
+    if (subscriptionKey.startsWith('pwk_test_')) return { subscriptionKey, apiKey }
+  } catch {
+    // Reported below, without the content.
+  }
+  throw new ConfigurationError(`DOCS_SANDBOX_FILE: no test keys of a project demo in ${file}`)
+}
 
 /**
- * The part of an address after `#` that gives the page the keys of a sandbox. A browser sends it to nobody, and the page
- * removes it at once.
+ * Whether a browser asked for an address of its own machine, by the `Host` of its request. A page of another site cannot read the
+ * keys: its requests have its own host, even if that resolves to this machine.
  */
-export function keysFragment(keys: { subscriptionKey: string; apiKey: string }): string {
-  return `#${new URLSearchParams(keys).toString()}`
+export function isLoopbackHost(host = ''): boolean {
+  return loopbackHost.test(host)
 }

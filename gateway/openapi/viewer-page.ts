@@ -17,7 +17,7 @@ export const viewerPage = `<!doctype html>
 <main id="viewer"></main>
 <script src="swagger-ui-bundle.js"></script>
 <script src="swagger-ui-standalone-preset.js"></script>
-<script src="try-it.js"></script>
+<script type="module" src="try-it.js"></script>
 </body>
 </html>
 `
@@ -120,20 +120,22 @@ export function viewerInitializer(versions: readonly string[]): string {
     name: version,
     url: `../openapi.json?version=${version}`,
   }))
-  return `'use strict'
-// The keys of a sandbox, from the link that a local start prints.
-const given = new URLSearchParams(location.hash.slice(1))
-const keys = { subscription: given.get('subscriptionKey') ?? '', api: given.get('apiKey') ?? '' }
-const hasKeys = keys.subscription.startsWith('pwk_test_')
-if (given.has('subscriptionKey')) {
-  history.replaceState(null, '', location.pathname + location.search + '#/Payment%20requests/createPaymentRequest')
-}
-// The examples of the document with the key of the merchant, and with an id of their own.
-const withKeys = (response) => {
-  if (!hasKeys || !new URL(response.url).pathname.endsWith('/openapi.json')) return response
+  return `// The test keys of a local sandbox; other deployments give none.
+const keys = await (await fetch(new URL('try-it-keys.json', import.meta.url))).json()
+const hasKeys = keys.subscriptionKey !== undefined
+if (hasKeys && location.hash === '') location.hash = '#/Payment%20requests/createPaymentRequest'
+// Requests go to the host that served the page, by the name that the reader used: the page may send them nowhere else.
+const server = new URL('..', import.meta.url).href.slice(0, -1)
+// The document for a reader of this page: its examples have the key of the merchant, and an id of their own.
+const fitted = (response) => {
+  if (!new URL(response.url).pathname.endsWith('/openapi.json')) return response
+  const document = JSON.parse(response.text)
+  document.servers[0].url = server
+  response.text = JSON.stringify(document)
+  if (!hasKeys) return response
   const id = 'order-' + crypto.randomUUID().slice(0, 8)
   response.text = response.text
-    .replaceAll('<PROJECTS_DEMO_API_KEY>', keys.api)
+    .replaceAll('<PROJECTS_DEMO_API_KEY>', keys.apiKey)
     .replaceAll('"order-1001"', JSON.stringify(id))
   return response
 }
@@ -175,8 +177,8 @@ const viewer = SwaggerUIBundle({
   // The viewer would send each document to a service on the Internet.
   validatorUrl: 'none',
   requestInterceptor: withoutExamples,
-  responseInterceptor: withKeys,
-  onComplete: () => hasKeys && viewer.preauthorizeApiKey('subscriptionKey', keys.subscription),
+  responseInterceptor: fitted,
+  onComplete: () => hasKeys && viewer.preauthorizeApiKey('subscriptionKey', keys.subscriptionKey),
 })
 `
 }

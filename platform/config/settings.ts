@@ -74,6 +74,13 @@ const edge = {
     meaning:
       'Records every request of a known project, masked, in the API log of the console for 30 days.',
   }),
+  DOCS_SANDBOX_FILE: setting({
+    for: ['gateway'],
+    reader: optional(path),
+    default: { local: ({ dataDir }) => `${dataDir}/sandbox.json`, sandbox: '', production: '' },
+    meaning:
+      'The sandbox.json whose test keys of the project demo /docs/try-it fills in, for browsers on the same machine. Unset: readers enter keys; production refuses to start with it.',
+  }),
   VERSION_NOTICES: setting({
     for: ['gateway'],
     reader: versionNotices,

@@ -7,7 +7,6 @@ import { describeSettings } from '#platform/config/config.ts'
 import { feeSchedule as feeScheduleReader } from '#platform/config/values.ts'
 import { localCommands } from '../../clients/cli/main.ts'
 import { portableCommands } from '../../clients/cli/portable-commands.ts'
-import type { SandboxFile } from '../../deploy/local/sandbox-file.ts'
 import { places } from '../../deploy/local/start-summary.ts'
 import { chargeMinor } from '../../services/payments/domain/fees.ts'
 import {
@@ -160,9 +159,7 @@ it('the page of the services over gRPC has the packages of each', () => {
 })
 
 it('the README shows every place that a start prints', () => {
-  const keys = { subscription_key: 'pwk_test_1', api_key: 'a' }
-  const projects = { demo: keys } as unknown as SandboxFile['projects']
-  const printed = places({ base_url: 'http://127.0.0.1:8080', projects }, '.payweave', 'http://c')
+  const printed = places({ base_url: 'http://127.0.0.1:8080' }, '.payweave', 'http://c')
   const namesOf = (text: string) =>
     [...text.matchAll(/^ {2}([\w ]+?) {2,}\S/gm)].map(([, name]) => name)
   const [, shown = ''] = /\n  …\n(.*?)```/s.exec(readPage('README.md')) ?? []

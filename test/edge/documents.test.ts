@@ -1,13 +1,17 @@
 // The documents and their pages as anybody gets them, without a key.
 import fs from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
+import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { publicReasons } from '#core/errors/errors.ts'
-import { type EdgeFixture, startEdge } from './harness.ts'
+import { readViewerKeys } from '../../gateway/openapi/viewer-keys.ts'
+import { apiKey, type EdgeFixture, keys, startEdge } from './harness.ts'
 
+const viewerKeys = { subscriptionKey: keys.demo, apiKey }
 let edge: EdgeFixture
 beforeAll(async () => {
-  edge = await startEdge()
+  edge = await startEdge({ viewerKeys })
 })
 afterAll(() => edge.close())
 
@@ -155,6 +159,38 @@ describe('/docs', () => {
     expect(script).toContain('openapi.json?version=2026-07-01')
   })
 
+  it('/docs/try-it-keys.json has the keys of a sandbox for browsers on its own machine alone', async () => {
+    const { port } = new URL(edge.url)
+    const asked = async (host: string) => {
+      const answer = await request(`${edge.url}/docs/try-it-keys.json`, { headers: { host } })
+      expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'no-store'])
+      return await answer.body.json()
+    }
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, 'localhost', '[::1]:8080']) {
+      expect(await asked(host)).toEqual(viewerKeys)
+    }
+    for (const host of ['pay.example', 'localhost.pay.example', '127.0.0.1.pay.example:80']) {
+      expect(await asked(host)).toEqual({})
+    }
+  })
+
+  it('/docs/try-it-keys.json has no keys of production, and none that are no test keys', () => {
+    const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'viewer-keys-')), 'sandbox.json')
+    const write = (subscription_key: string) =>
+      fs.writeFileSync(
+        file,
+        JSON.stringify({ projects: { demo: { subscription_key, api_key: apiKey } } }),
+      )
+    expect(readViewerKeys(undefined, 'production')).toBeUndefined()
+    expect(() => readViewerKeys(file, 'local')).toThrow('no test keys of a project demo')
+    write(keys.demo)
+    expect(readViewerKeys(file, 'local')).toEqual(viewerKeys)
+    expect(() => readViewerKeys(file, 'production')).toThrow('must not be set in production')
+    write(keys.demo.replace('test', 'live'))
+    expect(() => readViewerKeys(file, 'local')).toThrow('no test keys of a project demo')
+    fs.rmSync(path.dirname(file), { recursive: true })
+  })
+
   it('/docs is compressed for clients that accept it', async () => {
     const small = await get('/docs/swagger-ui-bundle.js', { 'accept-encoding': 'gzip' })
     expect(small.headers.get('content-encoding')).toBe('gzip')
@@ -188,6 +224,8 @@ describe('/docs', () => {
 
 it('all documents can be made in advance', async () => {
   const early = await startEdge()
+  const given = await fetch(`${early.url}/docs/try-it-keys.json`)
+  expect(await given.json()).toEqual({})
   await early.makeDocuments()
   for (const path of [
     'openapi.json',
