@@ -10,6 +10,8 @@ import { claimReports } from '../../connectors/simulator/store/report-store.ts'
 import { writeHoldsPosted } from '../../services/accounts/ledger/store/hold-store.ts'
 import { writeEnds } from '../../services/billing/store/bill-store.ts'
 import { complete } from '../../services/delivery/store/complete-store.ts'
+import { listMerchantDeliveries } from '../../services/delivery/store/merchant-store.ts'
+import { listPayments } from '../../services/payments/store/list-store.ts'
 import {
   countAttempt,
   markDone,
@@ -134,6 +136,57 @@ it.each<[string, SchemaOwner, (asked: Database) => Promise<unknown>]>([
     await other.drop()
   }
 })
+
+const merchant = { projectId: newId(), merchantId: newId(), startTime: new Date(0), limit: 25 }
+const anyPayment = {
+  ...merchant,
+  transactionId: undefined,
+  mobileNumberE164: undefined,
+  state: undefined,
+  amount: undefined,
+  before: { createTime: new Date(), paymentId: newId() },
+}
+
+it.each<[string, Partial<Parameters<typeof listPayments>[1]>, RegExp]>([
+  ['payments of a merchant', {}, /payment_of_merchant/],
+  ['payments of a merchant in a state', { state: 'paid' }, /payment_of_merchant/],
+  ['payments of a number', { mobileNumberE164: '+12025550108' }, /payer_velocity/],
+  ['payments of an amount', { amount: { minor: 1n, currency: 'USD' } }, /payment_of_amount/],
+])('%s are listed by their index, from the place of a page on', async (_, filter, index) => {
+  const plans = await plansOf(db, (asked) => listPayments(asked, { ...anyPayment, ...filter }))
+  expectPage(plans, index, 'create_time')
+})
+
+const anyPush = {
+  ...merchant,
+  paymentId: undefined,
+  eventType: undefined,
+  state: undefined,
+  before: { createdAt: new Date(), deliveryId: newId() },
+}
+
+it('pushes of a merchant are listed by their index with any filter, from the place of a page on', async () => {
+  const other = await createTestDatabase('delivery', migrationFolders('delivery'))
+  try {
+    const delivery = other.open()
+    const plansWith = (filter: Partial<Parameters<typeof listMerchantDeliveries>[1]>) =>
+      plansOf(delivery, (asked) => listMerchantDeliveries(asked, { ...anyPush, ...filter }))
+    for (const filter of [{}, { state: 'delivered' as const }, { eventType: 'payment.paid' }]) {
+      expectPage(await plansWith(filter), /delivery_of_merchant/, 'created_at')
+    }
+    expectPage(await plansWith({ paymentId: newId() }), /delivery_subject/, 'created_at')
+  } finally {
+    await other.drop()
+  }
+})
+
+/** The page begins inside the index, so that the thousandth costs what the first does; no table is read from end to end. */
+function expectPage([page = '', ...more]: string[], index: RegExp, time: string): void {
+  expect(page).toMatch(index)
+  // PostgreSQL also takes a bound of the time alone from the place.
+  expect(page).toMatch(new RegExp(`Index Cond: .*${time}[^>=]*<`))
+  for (const plan of [page, ...more]) expect(plan).not.toContain('Seq Scan')
+}
 
 type Asked = { statement: Sql; values: unknown[] }
 
