@@ -7,7 +7,7 @@ import { loadHistory, type Past } from './store/growth-store.ts'
 import { onDatabaseOf, startMeshOn } from './systems.ts'
 
 /** While the bulk load runs alone; the rows are the same, and on disk at its end. */
-const loading = {
+export const loading = {
   synchronous_commit: 'off',
   maintenance_work_mem: '1GB',
   max_wal_size: '16GB',

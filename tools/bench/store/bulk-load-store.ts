@@ -2,8 +2,8 @@
 import type { Client } from 'pg'
 
 /**
- * Takes the indexes and keys off a table of the search path, has it filled, makes them again, and brings the table to
- * rest: vacuumed, so that its pages are known to be visible and full, and analyzed.
+ * Takes the indexes and keys off a table of the search path, but for keys that other tables refer to, has it filled, makes them
+ * again, and brings the table to rest: vacuumed, so that its pages are known to be visible and full, and analyzed.
  */
 export async function withoutIndexes(
   client: Client,
@@ -14,7 +14,10 @@ export async function withoutIndexes(
     `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drops,
        format('alter table %s add constraint %I %s', conrelid::regclass, conname,
          pg_get_constraintdef(oid)) as makes
-     from pg_constraint where conrelid = $1::regclass and contype in ('p', 'u')
+     from pg_constraint c where conrelid = $1::regclass and contype in ('p', 'u')
+       and not exists (
+         select 1 from pg_constraint f where f.contype = 'f' and f.conindid = c.conindid
+       )
      union all
      select format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid)
      from pg_index where indrelid = $1::regclass
