@@ -12,6 +12,8 @@ const probeFile = path.join(import.meta.dirname, '../../../deploy/k8s/base/gatew
 
 /** How often the balancer asks a gateway, how long it waits, and how many failures in a row take it out: as production does. */
 export const checks = readChecks()
+/** The longest time from a gateway that hangs just after a check until the balancer takes it out. */
+export const noticedWithinS = checks.everyS + checks.fall * Math.max(checks.everyS, checks.timeoutS)
 
 function readChecks(): { everyS: number; timeoutS: number; fall: number } {
   const probe = parse(fs.readFileSync(probeFile, 'utf8')).spec.template.spec.containers[0]
@@ -23,9 +25,12 @@ function readChecks(): { everyS: number; timeoutS: number; fall: number } {
   return { everyS, timeoutS, fall }
 }
 
-/** The part of HAProxy's configuration that checks a gateway; a name stands for its address. */
+/**
+ * The part of HAProxy's configuration that checks a gateway; a name stands for its address. Kubernetes checks once a period, also when
+ * the check before has waited for as long; HAProxy pauses after a check, hence `fastinter`: after a failure it asks again at once.
+ */
 export function serverLine({ name, address }: Pick<Host, 'name' | 'address'>): string {
-  return `  server ${name} ${address}:8080 check port 8081 inter ${checks.everyS}s fall ${checks.fall} rise 1 on-marked-down shutdown-sessions`
+  return `  server ${name} ${address}:8080 check port 8081 inter ${checks.everyS}s fastinter 1ms fall ${checks.fall} rise 1 on-marked-down shutdown-sessions`
 }
 
 const startWithinMs = 30_000
