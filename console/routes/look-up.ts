@@ -11,9 +11,12 @@ import { quotePath } from './institution/quotes.ts'
 /** Ids of bill payments. */
 export const billPattern = /^bill_\w{1,59}$/
 
+/** Who looks, with what they may do in the project. */
+export type Looker = Pick<Work, 'may' | 'within'>
+
 /** The path of what has this id in a project. */
 export async function find(
-  { may }: Pick<Work, 'may'>,
+  { may, within }: Looker,
   clients: Clients,
   projectId: string,
   id: string,
@@ -43,7 +46,7 @@ export async function find(
   }
   const [ofQuote, ofApproval, ofKey, ...found] = await Promise.all([
     findQuote(quotes, projectId, id),
-    findApproval(may, clients, projectId, id),
+    findApproval({ may, within }, clients, projectId, id),
     findKey(may, access, projectId, id),
     ...looks.map(([, look]) => orUndefined(look)),
   ])
@@ -65,18 +68,21 @@ async function findQuote(quotes: Clients['quotes'], projectId: string, quoteId: 
 
 /** The page of an approval, for those who may list its kind. */
 async function findApproval(
-  may: May,
+  { may, within }: Looker,
   { refundApprovals, billApprovals }: Clients,
   projectId: string,
   approvalId: string,
 ) {
-  const services = [
-    ...(may('payweave.approvals.v1.ApprovalService/ListApprovals') ? [refundApprovals] : []),
-    ...(may('payweave.billing.v1.CatalogueService/ListReviews') ? [billApprovals] : []),
+  const wanted = { projectId, approvalId, pageSize: 1 }
+  // Bills in review are of no project: a call that is made for one is refused.
+  const ofBills = () => within(undefined, () => billApprovals.listApprovals(wanted))
+  const looks = [
+    ...(may('payweave.approvals.v1.ApprovalService/ListApprovals')
+      ? [() => refundApprovals.listApprovals(wanted)]
+      : []),
+    ...(may('payweave.billing.v1.CatalogueService/ListReviews') ? [ofBills] : []),
   ]
-  const look = (service: typeof refundApprovals) => () =>
-    service.listApprovals({ projectId, approvalId, pageSize: 1 })
-  const lists = await Promise.all(services.map((service) => orUndefined(look(service))))
+  const lists = await Promise.all(looks.map(orUndefined))
   const isThere = lists.some((list) => list !== undefined && list.approvals.length > 0)
   return isThere ? approvalPath(projectId, approvalId) : undefined
 }

@@ -12,7 +12,7 @@ import { row, text } from '../pages/blocks.ts'
 import { sendPage, sendSections } from '../pages/render.ts'
 import { orUndefined } from './found.ts'
 import { readAmount, readNumber } from './list.ts'
-import { billPattern, find, pathOfRequests } from './look-up.ts'
+import { billPattern, find, type Looker, pathOfRequests } from './look-up.ts'
 import { merchantsIn } from './merchants.ts'
 
 /** How many projects one search looks in, and for how long. */
@@ -68,7 +68,7 @@ const maxMerchants = 20
  * by merchant, the payments of this amount or of this number.
  */
 async function findIn(
-  work: Pick<Work, 'may'>,
+  work: Looker,
   clients: Clients,
   { projectId, name: project }: ShownProject,
   q: string,
@@ -173,7 +173,8 @@ async function findInAll(
       const found = await Promise.all(
         some.map((one) => {
           const may = mayOf(work.session, one.projectId)
-          return work.within(one.projectId, () => findIn({ may }, clients, one, q))
+          const { within } = work
+          return within(one.projectId, () => findIn({ may, within }, clients, one, q))
         }),
       )
       searched += some.length

@@ -126,15 +126,26 @@ function filterOf({ query }: Work, own?: ProjectWork): Filter {
   return { state, projectId, subjectId: projectId === '' ? '' : subjectId, approvalId }
 }
 
-async function show(work: Work, { refundApprovals, billApprovals }: Clients, filter: Filter) {
-  const { request, reply, query, may } = work
+/** The lists of a person. Bills in review are of no project: a call that is made for one is refused. */
+function listsOf({ may, within }: Work, { refundApprovals, billApprovals }: Clients) {
+  type Wanted = Filter & { pageSize: number; pageToken: string }
+  return {
+    refunds: (wanted: Wanted) => refundApprovals.listApprovals(wanted),
+    bills: may(listReviews)
+      ? (wanted: Wanted) => within(undefined, () => billApprovals.listApprovals(wanted))
+      : undefined,
+  }
+}
+
+async function show(work: Work, clients: Clients, filter: Filter) {
+  const { request, reply, query } = work
   const [path = '/approvals'] = request.url.split('?')
   const isOfAll = path === '/approvals'
   const page = (name: string) => ({ ...filter, pageSize, pageToken: query.get(name) ?? '' })
-  // What waits at a bill is for the staff.
+  const lists = listsOf(work, clients)
   const [refunds, bills] = await Promise.all([
-    refundApprovals.listApprovals(page('refunds')),
-    may(listReviews) ? billApprovals.listApprovals(page('page')) : undefined,
+    lists.refunds(page('refunds')),
+    lists.bills?.(page('page')),
   ])
   const options = [
     { value: '', label: 'waiting' },
@@ -202,11 +213,12 @@ const csvHead = [
 ]
 
 /** The list of both services as one file, with the names of people as the audits have them. */
-function sendFile(work: Work, { refundApprovals, billApprovals }: Clients, filter: Filter) {
-  const lists = [refundApprovals, ...(work.may(listReviews) ? [billApprovals] : [])].map(
-    (client) =>
+function sendFile(work: Work, clients: Clients, filter: Filter) {
+  const { refunds, bills } = listsOf(work, clients)
+  const lists = [refunds, ...(bills === undefined ? [] : [bills])].map(
+    (list) =>
       async (pageToken: string): Promise<CsvPage> => {
-        const page = await client.listApprovals({ ...filter, pageSize: csvPageSize, pageToken })
+        const page = await list({ ...filter, pageSize: csvPageSize, pageToken })
         return { rows: page.approvals.map(csvCells), nextPageToken: page.nextPageToken }
       },
   )

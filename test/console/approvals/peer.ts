@@ -7,6 +7,7 @@ import {
   type ApprovalService,
   ApprovalState,
 } from '#gen/payweave/approvals/v1/approvals_pb.js'
+import { currentContext } from '#platform/rpc/context.ts'
 import type { Project } from '../projects.ts'
 import { type Many, type Texts, time } from '../rows.ts'
 
@@ -59,6 +60,11 @@ function approvalPeer(
   const handlers: Partial<ServiceImpl<typeof ApprovalService>> = {
     listApprovals({ subjectId: about, approvalId: one, projectId: of, pageSize }) {
       seen('ListApprovals')
+      // As billing does: reviews are of no project.
+      const isOfBills = kind === ApprovalKind.BILL
+      if (isOfBills && currentContext()?.caller?.projectId !== undefined) {
+        throw new Failure('PERMISSION_DENIED', 'the caller may not call ListReviews')
+      }
       if (one !== '')
         return { approvals: one === approvalId && of === projectId ? [approval()] : [] }
       const isOfThing = about !== ''
