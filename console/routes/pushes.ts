@@ -225,12 +225,12 @@ async function sendPush(work: ProjectWork, clients: Clients) {
     push: {
       ...shownDelivery(delivery),
       eventType: ofPayment?.eventType,
-      url: ofPayment?.url,
+      url: ofPayment?.url ?? `${delivery.origin}${delivery.path}`,
       subjectUrl: isOfPayment(delivery)
         ? `/projects/${project.projectId}/payments/${delivery.subjectId}`
         : undefined,
     },
-    content: ofPayment && new TextDecoder().decode(ofPayment.body),
+    content: new TextDecoder().decode(delivery.body),
     attempts: attempts.rows.map((one) => ({
       startTime: one.startTime,
       sentence: attemptSentence(one),
@@ -275,7 +275,7 @@ function isOfPayment({ kind, subjectId }: Delivery): boolean {
   return kind !== DeliveryKind.ONBOARDING && isUuid(subjectId)
 }
 
-/** Body and address of a push of a payment; undefined for one from before deliveries had a merchant. */
+/** Event and whole address of a push of a payment; undefined for one from before deliveries had a merchant. */
 async function asOfMerchant(clients: Clients, { projectId, subjectId, deliveryId }: Delivery) {
   return await orUndefined(async () => {
     const { payment } = await clients.payments.getPayment({ projectId, paymentId: subjectId })

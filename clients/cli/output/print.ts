@@ -48,13 +48,16 @@ export function deliveryLines(delivery: Delivery): string[] {
     `delivery   ${delivery.deliveryId}`,
     `kind       ${wordOf(DeliveryKind, delivery.kind)}`,
     `about      ${printable(delivery.subjectId)}`,
-    `receiver   ${delivery.origin}`,
+    `receiver   ${delivery.origin}${printable(delivery.path)}`,
     `state      ${wordOf(DeliveryState, delivery.state)}`,
     `round      ${delivery.round}`,
     `happened   ${time(delivery.occurredTime)}`,
     `created    ${time(delivery.createTime)}`,
     `next       ${time(delivery.nextAttemptTime)}`,
     `ended      ${time(delivery.endTime)}`,
+    ...(delivery.body.length === 0
+      ? []
+      : [`body       ${printable(new TextDecoder().decode(delivery.body))}`]),
     ...delivery.attempts.flatMap(attemptLines),
   ]
 }

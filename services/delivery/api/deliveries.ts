@@ -5,9 +5,15 @@ import { pageOf, pageSizeOf, timePlaceIn, tokenOf } from '#core/paging.ts'
 import type { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
+import { mayCall } from '#platform/rpc/auth/roles.ts'
 import { currentContext } from '#platform/rpc/context.ts'
 import { cancelDelivery, replayDelivery } from '../store/operate-store.ts'
-import { findDelivery, listAttempts, listDeliveries } from '../store/read-store.ts'
+import {
+  type DeliveryRow,
+  findDelivery,
+  listAttempts,
+  listDeliveries,
+} from '../store/read-store.ts'
 import { readTime, wireAttempt, wireDelivery, wireKinds, wireStates, wordOf } from './messages.ts'
 import type { Tail } from './tail.ts'
 
@@ -58,7 +64,10 @@ export function deliveryService(
       const row = await findDelivery(db, projectId, deliveryId)
       if (row === undefined) throw unknownDelivery()
       const attempts = await listAttempts(db, row.deliveryId)
-      return { delivery: { ...wireDelivery(row), attempts: attempts.map(wireAttempt) } }
+      const path = URL.parse(row.url)?.pathname ?? ''
+      const body = mayRead(row, projectId) ? row.body : new Uint8Array()
+      const delivery = { ...wireDelivery(row), path, body }
+      return { delivery: { ...delivery, attempts: attempts.map(wireAttempt) } }
     },
     async replayDelivery(request, context) {
       const projectId = projectOf(context, request.projectId)
@@ -78,6 +87,14 @@ export function deliveryService(
       return tail.open({ projectId, kind, person }, context.signal)
     },
   }
+}
+
+/** Whether the caller may read the body of a push: that of an onboarding has the number of an account holder. */
+function mayRead({ kind }: DeliveryRow, projectId: string): boolean {
+  const person = currentContext()?.caller?.person
+  if (kind !== 'onboarding' || person === undefined) return true
+  const rpc = 'payweave.accounts.v1.CustomerService/GetPersonalData'
+  return mayCall(person.memberships, rpc, projectId)
 }
 
 /** The place before all deliveries of one moment, since the order is from the newest to the oldest. */

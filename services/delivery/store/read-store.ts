@@ -115,16 +115,16 @@ export function listDeliveries(db: Queryable, filter: DeliveryFilter): Promise<D
 
 const findStatement = sql(
   'delivery_find',
-  `select ${shownColumns} from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
+  `select ${shownColumns}, url, body from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
    where d.project_id = $1 and d.delivery_id = $2`,
 )
 
-/** A project's delivery. */
+/** A project's delivery with what is posted, and where. */
 export function findDelivery(
   db: Queryable,
   projectId: string,
   deliveryId: string,
-): Promise<DeliveryRow | undefined> {
+): Promise<(DeliveryRow & { url: string; body: Buffer }) | undefined> {
   return db.row(findStatement, [projectId, deliveryId])
 }
 

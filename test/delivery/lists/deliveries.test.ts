@@ -1,12 +1,17 @@
 // Tests the list of a project's pushes by the time of their creation on a real database.
+import { randomUUID } from 'node:crypto'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext } from '@connectrpc/connect'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
   DeliveryState,
+  GetDeliveryRequestSchema,
   ListDeliveriesRequestSchema,
 } from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { parseMembership } from '#platform/rpc/auth/roles.ts'
+import { type Caller, runWithContext } from '#platform/rpc/context.ts'
+import { newTraceparent } from '#platform/telemetry/spans.ts'
 import { deliveryService } from '../../../services/delivery/api/deliveries.ts'
 import type { Tail } from '../../../services/delivery/api/tail.ts'
 import { listDeliveries } from '../../../services/delivery/store/read-store.ts'
@@ -72,4 +77,41 @@ it('pushes of a time are read by the index of the project', async () => {
   )
   expect(plan).toContain('delivery_project')
   expect(plan).not.toContain('Seq Scan on delivery')
+})
+
+/** Reads a push as a person with a role, or as a bearer. */
+async function getAs(role: string | undefined, deliveryId: string) {
+  const { projectId } = harness
+  const memberships = [parseMembership(role ?? '')].filter((one) => one !== undefined)
+  const person = { id: 'ama@example.com', memberships }
+  const caller: Caller =
+    role === undefined
+      ? { kind: 'bearer', name: 'reports' }
+      : { kind: 'service', name: 'console', person, projectId }
+  const context = { requestId: randomUUID(), traceparent: newTraceparent(), caller }
+  return await runWithContext(context, async () => {
+    const request = create(GetDeliveryRequestSchema, { projectId, deliveryId })
+    const { delivery } = await service.getDelivery(request, undefined as never)
+    return { path: delivery?.path, body: Buffer.from(delivery?.body ?? []).toString() }
+  })
+}
+
+it('a push shows its path without the query, and its body, but that of an onboarding only to those who may read personal data', async () => {
+  const { projectId } = harness
+  const body = '{"account":{"mobile_number":"+12025550101"}}'
+  const url = 'https://bank.example/hooks/1?token=secret'
+  const [onboarding = '', notify = ''] = await harness.push(
+    { kind: 'onboarding', url, subjectId: 'account-1', body: Buffer.from(body) },
+    { url },
+  )
+  const path = '/hooks/1'
+  const viewer = `merchant_viewer:${projectId}`
+  const developer = `merchant_developer:${projectId}`
+  for (const role of [undefined, 'support', 'operator', 'administrator']) {
+    expect([role, await getAs(role, onboarding)]).toEqual([role, { path, body }])
+  }
+  for (const role of [viewer, developer, 'finance']) {
+    expect([role, await getAs(role, onboarding)]).toEqual([role, { path, body: '' }])
+  }
+  expect(await getAs(viewer, notify)).toEqual({ path, body: '{"event_type":"payment_initiated"}' })
 })

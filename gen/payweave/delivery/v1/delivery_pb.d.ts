@@ -160,7 +160,7 @@ export declare type Delivery = Message<"payweave.delivery.v1.Delivery"> & {
   subjectId: string;
 
   /**
-   * Scheme, host and port of the receiver. Path and query are not shown, because they may contain secrets.
+   * Scheme, host and port of the receiver. `path` has the path; the query is not shown, because it may contain secrets.
    *
    * @generated from field: string origin = 5;
    */
@@ -242,6 +242,21 @@ export declare type Delivery = Message<"payweave.delivery.v1.Delivery"> & {
    * @generated from field: uint32 body_bytes = 16;
    */
   bodyBytes: number;
+
+  /**
+   * Path of the receiver's URL, without its query. Set by GetDelivery only.
+   *
+   * @generated from field: string path = 17;
+   */
+  path: string;
+
+  /**
+   * Bytes of the push, the same on each attempt. Set by GetDelivery only. That of an onboarding has the number of an
+   * account holder: people who may not call CustomerService/GetPersonalData get none.
+   *
+   * @generated from field: bytes body = 18;
+   */
+  body: Uint8Array;
 };
 
 /**
