@@ -83,6 +83,8 @@ export function createWorker(options: WorkerOptions): Worker {
       const session = await sessions.find(request, how.quietly)
       if (session === undefined) return signIn(request, reply)
       request.shell.session = session
+      const isPage = request.method === 'GET' && how.lasts !== true
+      if (isPage && session.isDue) await sessions.rotate(request, reply)
       requestLimits.takeRequest(session.person, reply)
       if (how.lasts === true && how.quietly === true)
         requestLimits.takeStream(session.person, reply)
@@ -105,7 +107,6 @@ export function createWorker(options: WorkerOptions): Worker {
             },
             calls,
           )
-        const isPage = request.method === 'GET' && how.lasts !== true
         const [project, projects] = await Promise.all([
           projectId === undefined ? none : pageProject(clients, projectId),
           isPage ? headerProjects({ session, within }, clients) : [],

@@ -1,5 +1,5 @@
 // Sessions of people: a random token in the cookie, its hash in the database.
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digestsEqual, hashToken } from '#core/identity/digest.ts'
 import { randomId } from '#core/identity/id.ts'
@@ -8,10 +8,11 @@ import { formatMembership, type Membership, parseMembership } from '#platform/rp
 import { type StoredPerson, upsertPerson } from '../store/person-store.ts'
 import {
   deleteSession,
+  type FoundSession,
   findSession,
   insertSession,
+  rotateSession,
   type SessionLimits,
-  type StoredSession,
   touchSession,
 } from '../store/session-store.ts'
 import { ownCookie } from './cookies.ts'
@@ -24,6 +25,8 @@ export type Session = SignedIn & {
   sessionId: string
   /** What every form that changes something has to send. */
   csrfToken: string
+  /** Whether its token should be replaced. */
+  isDue: boolean
 }
 
 /** Begins, finds and ends sessions. */
@@ -45,7 +48,7 @@ export function openSessions(db: Database, consoleUrl: string, limits: SessionLi
     async begin(request: FastifyRequest, reply: FastifyReply, who: SignedIn): Promise<void> {
       const before = tokenOf(request)
       if (before !== undefined) await deleteSession(db, hashToken(before))
-      const token = randomBytes(32).toString('base64url')
+      const token = newToken()
       const { person, email, displayName } = who
       await upsertPerson(db, { person, email, displayName })
       await insertSession(db, hashToken(token), {
@@ -63,7 +66,17 @@ export function openSessions(db: Database, consoleUrl: string, limits: SessionLi
       if (token === undefined) return undefined
       const look = quietly ? findSession : touchSession
       const stored = await look(db, hashToken(token), limits)
-      return stored === undefined ? undefined : sessionOf(stored, token)
+      return stored && sessionOf(stored)
+    },
+    /**
+     * Replaces the token of a session that is due, so that one which leaked opens the session for a limited time. The one before stays
+     * valid for a minute, for requests under way; of two requests at once, one replaces it.
+     */
+    async rotate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      const token = tokenOf(request)
+      const next = newToken()
+      if (token === undefined) return
+      if (await rotateSession(db, hashToken(token), hashToken(next))) cookie.set(reply, next)
     },
     /** Ends the session of a request. */
     async end(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -74,12 +87,16 @@ export function openSessions(db: Database, consoleUrl: string, limits: SessionLi
   }
 }
 
-function sessionOf({ roles, ...stored }: StoredSession, token: string): Session {
+function newToken(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+function sessionOf({ roles, formKey, ...stored }: FoundSession): Session {
   return {
     ...stored,
     // Roles that a later release no longer knows give nothing.
     memberships: roles.map(parseMembership).filter((one) => one !== undefined),
-    csrfToken: createHmac('sha256', token).update('form').digest('base64url'),
+    csrfToken: formKey.toString('base64url'),
   }
 }
 

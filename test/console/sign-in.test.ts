@@ -183,6 +183,35 @@ describe('a session', () => {
     for (const { row } of rows) expect(row).not.toContain(token)
   })
 
+  it('a session in use changes its token every quarter of an hour, and open pages and requests under way stay valid', async () => {
+    const browser = await harness.signedIn('ama')
+    const token = () => browser.cookies.get(cookieName) ?? ''
+    const opens = async (cookie: string) => {
+      const another = harness.browse()
+      another.cookies.set(cookieName, cookie)
+      return (await another.get('/')).status
+    }
+    const first = token()
+    const formToken = formTokenIn((await browser.get('/')).text)
+    expect(token()).toBe(first)
+    harness.clock.advance((limits.idleS - 30) * 1_000)
+    await browser.get('/')
+    expect(token()).toBe(first)
+    harness.clock.advance(31_000)
+    const answers = await Promise.all([browser.get('/'), browser.get('/'), browser.get('/')])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(answers.flatMap(({ headers }) => headers.getSetCookie())).toHaveLength(1)
+    const second = token()
+    expect(second).not.toBe(first)
+    expect([await opens(first), await opens(second)]).toEqual([200, 200])
+    expect(formTokenIn((await browser.get('/')).text)).toBe(formToken)
+    harness.clock.advance(61_000)
+    expect([await opens(first), await opens(second)]).toEqual([303, 200])
+    expect((await browser.post('/ledger/check', { form_token: formToken })).status).toBe(200)
+    await browser.post('/sign-out', { form_token: formToken })
+    expect([await opens(first), await opens(second)]).toEqual([303, 303])
+  })
+
   it('a cookie of a session is for this origin, for requests alone, and goes with no form of another site', async () => {
     const browser = harness.browse()
     const choice = await browser.follow(harness.link)
