@@ -7,12 +7,14 @@ import {
 } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import {
   GetBackfillResponseSchema,
+  type RefusedSettlement,
   SettlementPostingService,
 } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { accountsOptions } from './access.ts'
 import type { Command, CommandContext } from './command.ts'
 import { type Connection, connect } from './connection.ts'
 import { jsonLine, printable, time } from './output/print.ts'
+import { pagesOf } from './output/table.ts'
 
 const lookAgainMs = 500
 
@@ -70,6 +72,9 @@ async function backfill(context: CommandContext, connection: Connection): Promis
     progress.update(checked, total === 0 ? undefined : checked / total)
   }
   progress.stop()
+  state.refused = []
+  for await (const refused of refusedPages(connection)) state.refused.push(...refused)
+  state.nextPageToken = ''
   if (json) {
     print(jsonLine(GetBackfillResponseSchema, state))
   } else {
@@ -83,6 +88,15 @@ async function backfill(context: CommandContext, connection: Connection): Promis
   if (state.refused.length > 0) throw new Error('some settlements cannot be posted')
 }
 
+/** All settlements that the ledger refused, oldest first. */
+function refusedPages(connection: Connection): AsyncGenerator<RefusedSettlement[]> {
+  const posting = connection.client(SettlementPostingService)
+  return pagesOf(Number.POSITIVE_INFINITY, async (pageSize, pageToken) => {
+    const { refused, nextPageToken } = await posting.getBackfill({ pageSize, pageToken })
+    return { items: refused, nextPageToken }
+  })
+}
+
 async function check(context: CommandContext, connection: Connection): Promise<void> {
   const { json, print } = context
   const answer = await connection.client(LedgerService).checkLedger({}, { timeoutMs: 60_000 })
@@ -91,13 +105,15 @@ async function check(context: CommandContext, connection: Connection): Promise<v
     for (const { rule, description } of answer.findings) print(`${rule}  ${printable(description)}`)
     print(`checked ${answer.transfersChecked} transfers  found ${answer.findings.length}`)
   }
-  const { refused } = await connection.client(SettlementPostingService).getBackfill({})
-  if (!json) {
+  let refusedCount = 0
+  for await (const refused of refusedPages(connection)) {
+    refusedCount += refused.length
+    if (json) continue
     for (const { settlementId, reason } of refused) {
       print(`settlement  ${settlementId}  ${printable(reason)}`)
     }
   }
-  if (answer.findings.length + refused.length > 0) throw new Error('the ledger violates a rule')
+  if (answer.findings.length + refusedCount > 0) throw new Error('the ledger violates a rule')
 }
 
 async function lastCheck({ json, print }: CommandContext, connection: Connection): Promise<void> {
