@@ -15,6 +15,7 @@ import { ledgerCommands } from './ledger.ts'
 import { listenCommand } from './listen.ts'
 import { eventDeadLettersCommand } from './operations/dead-letters.ts'
 import { decisionCommands } from './operations/decisions.ts'
+import { ledgerListCommands } from './operations/ledger-lists.ts'
 import { projectListCommands } from './operations/project-lists.ts'
 import { staffListCommands } from './operations/staff-lists.ts'
 import { stuckCommands } from './operations/stuck.ts'
@@ -47,6 +48,7 @@ export const portableCommands: readonly Command[] = [
   ...billCommands,
   ...approvalCommands,
   ...routeCommands,
+  ...ledgerListCommands,
   ...projectListCommands,
   ...staffListCommands,
   ...stuckCommands,

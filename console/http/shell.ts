@@ -63,6 +63,11 @@ const projectPlaces: Place[] = [
     needs: 'payweave.accounts.v1.BalanceService/ListProjectBalances',
   },
   {
+    label: 'Ledger',
+    path: 'ledger',
+    needs: 'payweave.accounts.v1.LedgerService/ListTransfers',
+  },
+  {
     label: 'Customers',
     path: 'customers',
     needs: 'payweave.accounts.v1.CustomerService/ListCustomers',

@@ -5,9 +5,10 @@ import type { FloatPosting, ProjectBalance } from '#gen/payweave/accounts/v1/bal
 import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import type { Clients } from '../clients.ts'
 import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
-import { amount, code, type Section, text } from '../pages/blocks.ts'
+import { amount, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf } from '../pages/words.ts'
+import { transferCell } from './ledger-transfers.ts'
 import { nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -65,7 +66,7 @@ async function show(work: ProjectWork, { balances }: Clients) {
         table: {
           head: ['Time', 'Amount', 'State', 'Type', 'Reference', 'Description', 'Transfer'],
           empty: 'Nothing was posted in this time. A longer one may show more.',
-          rows: statement.postings.map(lineOf),
+          rows: statement.postings.map((one) => lineOf(work, one)),
         },
         ...nextPageUrl(request.url, statement.nextPageToken),
         rpc: 'payweave.accounts.v1.BalanceService/ListFloatPostings',
@@ -107,7 +108,8 @@ function balancesSection(balances: ProjectBalance[]): Section {
   }
 }
 
-function lineOf({ time, amount: moved, cleared, details, transferId }: FloatPosting) {
+function lineOf({ may, project }: ProjectWork, posting: FloatPosting) {
+  const { time, amount: moved, cleared, details, transferId } = posting
   return [
     { at: time },
     amount(money(moved?.minorUnits ?? 0n, moved?.currency ?? '')),
@@ -115,7 +117,7 @@ function lineOf({ time, amount: moved, cleared, details, transferId }: FloatPost
     text(details?.method ?? ''),
     text(details?.reference ?? ''),
     text(details?.description ?? ''),
-    code(transferId),
+    transferCell(may, project.projectId, transferId),
   ]
 }
 

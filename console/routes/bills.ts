@@ -12,6 +12,7 @@ import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
 import { amount, type Cell, chosen, code, row, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf, valueOf, wordOf } from '../pages/words.ts'
+import { ledgerFact } from './ledger-transfers.ts'
 import { nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -141,6 +142,7 @@ async function sendBill(work: ProjectWork, { bills }: Clients) {
           ...(payment.failureCode === '' ? [] : failed),
           ['Created', { at: payment.createTime }],
           ['Ended', { at: payment.endTime }],
+          ...ledgerFact(work.may, work.project.projectId, payment.transactionId),
         ],
         rpc: 'payweave.billing.v1.BillingService/GetBillPayment',
       },

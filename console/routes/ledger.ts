@@ -4,8 +4,6 @@ import { isUuid } from '#core/identity/id.ts'
 import {
   type Hold,
   HoldState,
-  InternalAccount,
-  type LedgerAddress,
   type LedgerFinding,
   type Posting,
   type Transfer,
@@ -22,7 +20,9 @@ import { money, timeOf, wordOf } from '../pages/words.ts'
 import { orUndefined } from './found.ts'
 import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
 import { retryOf } from './inbox/items.ts'
+import { aboutCell, accountCell, registerLedgerTransfers } from './ledger-transfers.ts'
 import { formId, nextPageUrl, sendCsv } from './list.ts'
+import { ledgerPath } from './look-up.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -34,8 +34,9 @@ const csvPageSize = 200
 /** The check reads the whole ledger. */
 const checkTimeoutMs = 60_000
 
-/** Registers `/ledger` and its check. */
+/** Registers `/ledger`, its check, and the ledger transfers of a project. */
 export function registerLedger(app: FastifyInstance, { worker, clients }: Options): void {
+  registerLedgerTransfers(app, { worker, clients })
   app.get(
     '/ledger',
     worker.page((work) => show(work, clients)),
@@ -136,6 +137,7 @@ async function show(work: Work, clients: Clients) {
       },
       {
         heading: 'A transfer or a hold',
+        commands: ['ledger show'],
         filters: {
           fields: [
             {
@@ -189,7 +191,8 @@ async function entryOf({ ledger }: Clients, projectId: string, id: string): Prom
 }
 
 function transferSection(transfer: Transfer): Section {
-  const { details } = transfer
+  const { details, projectId } = transfer
+  const other = (id: string) => code(id, id === '' ? undefined : ledgerPath(projectId, id))
   return {
     facts: [
       ['Transfer', code(transfer.transferId)],
@@ -197,31 +200,29 @@ function transferSection(transfer: Transfer): Section {
       ['Type', text(details?.method ?? '')],
       ['Reference', text(details?.reference ?? '')],
       ['Description', text(details?.description ?? '')],
-      ['Reverses', code(transfer.reversesId)],
-      ['Reversed by', code(transfer.reversedById)],
+      ['About', aboutCell(transfer)],
+      ['Reverses', other(transfer.reversesId)],
+      ['Reversed by', other(transfer.reversedById)],
     ],
     table: {
       head: ['Account', 'Debit', 'Credit'],
       empty: 'No lines.',
-      rows: transfer.postings.map(lineOf),
+      rows: transfer.postings.map((line) => lineOf(projectId, line)),
     },
     rpc: 'payweave.accounts.v1.LedgerService/GetTransfer',
   }
 }
 
-function lineOf({ address, amount: moved }: Posting): Cell[] {
+function lineOf(projectId: string, { address, amount: moved }: Posting): Cell[] {
   const minor = moved?.minorUnits ?? 0n
   const currency = moved?.currency ?? ''
   const isDebit = minor < 0n
   const shown = money(isDebit ? -minor : minor, currency)
-  return [accountOf(address), amount(isDebit ? shown : ''), amount(isDebit ? '' : shown)]
-}
-
-function accountOf(address: LedgerAddress | undefined): Cell {
-  const { holder } = address ?? {}
-  if (holder?.case === 'internal') return text(wordOf(InternalAccount, holder.value))
-  if (holder?.case === 'floatProjectId') return text('float')
-  return code(holder?.value ?? '')
+  return [
+    accountCell(projectId, address),
+    amount(isDebit ? shown : ''),
+    amount(isDebit ? '' : shown),
+  ]
 }
 
 function holdSection(hold: Hold): Section {
@@ -230,7 +231,7 @@ function holdSection(hold: Hold): Section {
     facts: [
       ['Hold', code(hold.holdId)],
       ['State', { state: wordOf(HoldState, hold.state) }],
-      ['Account', accountOf(hold.address)],
+      ['Account', accountCell(hold.projectId, hold.address)],
       ['Amount', amount(money(held?.minorUnits ?? 0n, held?.currency ?? ''))],
       ['Created', { at: hold.createTime }],
       ['Expires', { at: hold.expireTime }],

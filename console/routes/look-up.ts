@@ -14,6 +14,11 @@ export const billPattern = /^bill_\w{1,59}$/
 /** Who looks, with what they may do in the project. */
 export type Looker = Pick<Work, 'may' | 'within'>
 
+/** The page of a transfer of the ledger or a hold. */
+export function ledgerPath(projectId: string, id: string): string {
+  return `/ledger?${new URLSearchParams({ project: projectId, id }).toString()}`
+}
+
 /** The path of what has this id in a project. */
 export async function find(
   { may, within }: Looker,
@@ -29,7 +34,7 @@ export async function find(
     return (await orUndefined(look)) && `${base}/bills/${id}`
   }
   if (!isUuid(id)) return undefined
-  const inLedger = `/ledger?${new URLSearchParams({ project: projectId, id }).toString()}`
+  const inLedger = ledgerPath(projectId, id)
   const looks: [path: string, look: () => Promise<unknown>][] = [
     [`${base}/payments/${id}`, () => payments.getPayment({ projectId, paymentId: id })],
     [`${base}/pushes/${id}`, () => deliveries.getDelivery({ projectId, deliveryId: id })],

@@ -1,5 +1,6 @@
 // One payment: amounts, payers, payees, its link, what happened to it, and what may be done with it.
 import type { FastifyInstance } from 'fastify'
+import { Failure } from '#core/errors/errors.ts'
 import { randomId } from '#core/identity/id.ts'
 import { ApprovalState } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import { DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
@@ -31,6 +32,7 @@ import { sendPage } from '../pages/render.ts'
 import { timelineOf } from '../pages/timeline.ts'
 import { money, wordOf } from '../pages/words.ts'
 import { approvalsSection, saidOfApprovals } from './inbox/approvals.ts'
+import { ledgerFact } from './ledger-transfers.ts'
 import { nextPageUrl, rowsAt } from './list.ts'
 
 /** Lines of the timeline, and pushes, of a page. */
@@ -46,6 +48,10 @@ export function registerPayment(app: FastifyInstance, options: Options): void {
   app.get(
     path,
     worker.projectPage((work) => show(work, options)),
+  )
+  app.get(
+    `${path}/payers/:payerId/qr.svg`,
+    worker.projectPage((work) => sendQr(work, options)),
   )
   app.post(
     `${path}/cancel`,
@@ -102,9 +108,9 @@ async function show(work: ProjectWork, { clients, publicBaseUrl }: Options) {
     amount: money(payment.amountMinor, payment.currency),
     state: wordOf(PaymentState, payment.state),
     before: [
-      { ...factsOf(payment), forms: waits ? [] : actionsOf(work, payment) },
+      { ...factsOf(work, payment), forms: waits ? [] : actionsOf(work, payment) },
       ...(approvals.length === 0 ? [] : [byTwo]),
-      payersOf(payment, publicBaseUrl),
+      payersOf(work, payment, publicBaseUrl),
       payeesOf(payment),
     ],
     qr: await qrOf(payment, publicBaseUrl),
@@ -129,7 +135,7 @@ function linkOf({ linkToken }: Payer, publicBaseUrl: string): string {
   return linkToken === '' ? '' : `${publicBaseUrl}/pay/${linkToken}`
 }
 
-/** The link of the only payer as long as they may pay; with more the page would grow too heavy. */
+/** The QR code of the only payer as long as they may pay; with more the page would grow too heavy, and each has a file. */
 async function qrOf({ payers }: Payment, publicBaseUrl: string): Promise<string | undefined> {
   const [payer] = payers
   if (payer?.state !== PayerState.PENDING || payers.length > 1) return undefined
@@ -137,7 +143,18 @@ async function qrOf({ payers }: Payment, publicBaseUrl: string): Promise<string 
   return link === '' ? undefined : await drawQr(link)
 }
 
-function factsOf(payment: Payment): Section {
+/** The QR code of one payer's link, as a file to open or to print. */
+async function sendQr(work: ProjectWork, { clients, publicBaseUrl }: Options) {
+  const { payerId } = pathId(work, 'payerId')
+  const { payment } = await clients.payments.getPayment(idsOf(work))
+  const payer = payment?.payers.find((one) => one.payerId === payerId)
+  if (payer === undefined || payer.linkToken === '') {
+    throw new Failure('ENDPOINT_NOT_FOUND', 'There is no payer with a link.')
+  }
+  return work.reply.type('image/svg+xml').send(await drawQr(linkOf(payer, publicBaseUrl)))
+}
+
+function factsOf({ may }: ProjectWork, payment: Payment): Section {
   const { currency, fees } = payment
   const facts: [string, Cell][] = [
     ['Your id', text(payment.transactionId)],
@@ -149,15 +166,21 @@ function factsOf(payment: Payment): Section {
     ['Changed', { at: payment.updateTime }],
     ['Expires', { at: payment.expireTime }],
     ['Merchant', code(payment.merchantId)],
+    ...ledgerFact(may, payment.projectId, payment.transactionId),
   ]
   return { facts, rpc: 'payweave.payments.v1.PaymentsService/GetPayment' }
 }
 
-function payersOf({ currency, payers }: Payment, publicBaseUrl: string): Section {
+function payersOf(work: ProjectWork, payment: Payment, publicBaseUrl: string): Section {
+  const { currency, payers } = payment
+  const qrCell = (payer: Payer): Cell => {
+    const href = `${pathOf(work)}/payers/${payer.payerId}/qr.svg`
+    return payer.linkToken !== '' ? { text: 'QR code', href } : text('')
+  }
   return {
     heading: 'Payers',
     table: {
-      head: ['Number', 'Name', 'Pays by', 'Amount', 'Fee', 'State', 'Link'],
+      head: ['Number', 'Name', 'Pays by', 'Amount', 'Fee', 'State', 'Link', 'QR'],
       empty: 'No payers.',
       rows: payers.map((payer) => [
         text(payer.mobileNumber),
@@ -169,6 +192,7 @@ function payersOf({ currency, payers }: Payment, publicBaseUrl: string): Section
         amount(money(payer.feeMinor, currency)),
         { state: wordOf(PayerState, payer.state) },
         code(linkOf(payer, publicBaseUrl)),
+        qrCell(payer),
       ]),
     },
   }

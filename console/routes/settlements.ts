@@ -4,9 +4,10 @@ import { formatAmount } from '#core/money/money.ts'
 import { type Settlement, SettlementKind } from '#gen/payweave/payments/v1/settlement_pb.js'
 import type { Clients } from '../clients.ts'
 import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
-import { amount, code, row, text } from '../pages/blocks.ts'
+import { amount, row, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf, wordOf } from '../pages/words.ts'
+import { transferCell } from './ledger-transfers.ts'
 import { nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -38,7 +39,7 @@ function filterOf({ query, project: { projectId } }: ProjectWork) {
 }
 
 async function show(work: ProjectWork, { paymentSettlements }: Clients) {
-  const { request, reply, project, query } = work
+  const { request, reply, project, query, may } = work
   const base = `/projects/${project.projectId}`
   const pageToken = query.get('page') ?? ''
   const listed = await paymentSettlements.listProjectSettlements({ ...filterOf(work), pageToken })
@@ -63,7 +64,7 @@ async function show(work: ProjectWork, { paymentSettlements }: Clients) {
             row(one.transactionId, `${base}/payments/${one.paymentId}`),
             amount(money(one.amountMinor, one.currency)),
             amount(shownHeld(one)),
-            code(one.settlementId),
+            transferCell(may, project.projectId, one.settlementId),
           ]),
         },
         ...nextPageUrl(request.url, listed.nextPageToken),

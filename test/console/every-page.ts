@@ -23,6 +23,7 @@ export const pages = {
   'the triggers': ofDemo(() => '/developers/triggers'),
   'the balances': ofDemo(() => '/balances'),
   'the settlements': ofDemo(() => '/balances/settlements'),
+  'the ledger of a project': ofDemo(() => '/ledger'),
   'the branding': ofDemo(() => '/branding'),
   'the access': ofDemo(() => '/access'),
   'the customers': ofDemo(() => '/customers?by=mobile&value=%2B12025550101'),
@@ -78,6 +79,10 @@ const variants: PathOf[] = [
   ofDemo(() => '/bills?state=success'),
   ofDemo(({ quote }) => `/quotes?state=used&quote=${quote.quoteId}`),
   ofDemo(() => '/transfers?state=completed'),
+  ofDemo(
+    () =>
+      `/ledger?account=fee_income&type=${encodeURIComponent(evil.slice(0, 64))}&from=2026-01-01T00%3A00`,
+  ),
   ofDemo(() => '/pushes?from=2026-01-01T00%3A00&to=2027-01-01T00%3A00'),
   ofDemo(() => `/pushes?subject=${encodeURIComponent(evil.slice(0, 64))}&state=exhausted`),
   () => '/inbox?kind=dead_letter',

@@ -27,6 +27,7 @@ const ofProject = [
   'receivers',
   'balances',
   'balances/settlements',
+  'ledger',
   'bills',
   'customers',
   'transfers',

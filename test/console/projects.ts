@@ -80,6 +80,8 @@ export function newProject(name: string, texts: Texts) {
     expireTime: time,
     payers: [
       {
+        payerId: randomUUID(),
+        linkToken: 'token-of-the-payer',
         mobileNumber: texts.number,
         firstName: texts.name,
         lastName: texts.name,

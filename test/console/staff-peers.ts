@@ -53,19 +53,28 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     billApprovalId: '',
   }
   const details = { reference: texts.id, description: texts.note, method: 'p2p' }
+  const transferOf = (projectId: string, transferId: string) => {
+    const float = { holder: { case: 'floatProjectId' as const, value: projectId } }
+    const clearing = {
+      holder: { case: 'internal' as const, value: InternalAccount.BILLER_CLEARING },
+    }
+    const postings = [
+      { address: float, amount: usd(-1_234n) },
+      { address: clearing, amount: usd(1_234n) },
+    ]
+    return { transferId, projectId, postings, details, postTime: time }
+  }
   const ledger: Partial<ServiceImpl<typeof LedgerService>> = {
     getTransfer({ projectId, transferId }) {
       seen('GetTransfer')
       if (transferId !== staff.transferId) throw new Failure('TRANSFER_NOT_FOUND', 'unknown')
-      const float = { holder: { case: 'floatProjectId' as const, value: projectId } }
-      const clearing = {
-        holder: { case: 'internal' as const, value: InternalAccount.BILLER_CLEARING },
-      }
-      const postings = [
-        { address: float, amount: usd(-1_234n) },
-        { address: clearing, amount: usd(1_234n) },
-      ]
-      return { transfer: { transferId, projectId, postings, details, postTime: time } }
+      return { transfer: transferOf(projectId, transferId) }
+    },
+    listTransfers({ projectId, account, pageToken, pageSize }) {
+      seen('ListTransfers')
+      if (account.case !== undefined) return { nextPageToken: pageToken === '' ? 'second' : '' }
+      const transfers = many(transferOf(projectId, randomUUID()), pageSize)
+      return { transfers, nextPageToken: pageToken === '' ? 'second' : '' }
     },
     getHold({ projectId, holdId }) {
       seen('GetHold')

@@ -12,6 +12,7 @@ import { asFile, type ProjectWork, pathId, type Worker } from '../../http/work.t
 import { type Cell, chosen, code, moneyCell, row, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf, valueOf, wordOf } from '../../pages/words.ts'
+import { transferCell } from '../ledger-transfers.ts'
 import { nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from '../list.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -109,7 +110,7 @@ async function sendTransfer(work: ProjectWork, { institution }: Clients) {
     ['Institution', text(one.institutionName)],
     ['Receipt', code(one.institutionReceiptId)],
     ['Quote', code(one.quoteId)],
-    ['Transaction id', code(one.movementId)],
+    ['Transaction id', transferCell(work.may, projectId, one.movementId)],
     ['Created', { at: one.createTime }],
     ['Ended', { at: one.endTime }],
   ]

@@ -107,6 +107,7 @@ export const permissions = {
   'payweave.accounts.v1.AccessService/ListAudit': accessStaff,
   'payweave.audit.v1.ActionAuditService/ListActions': accessStaff,
   'payweave.accounts.v1.LedgerService/GetTransfer': moneyStaff,
+  'payweave.accounts.v1.LedgerService/ListTransfers': moneyStaff,
   'payweave.accounts.v1.LedgerService/GetHold': moneyStaff,
   'payweave.accounts.v1.LedgerService/CheckLedger': moneyStaff,
   'payweave.accounts.v1.LedgerService/GetLastLedgerCheck': moneyStaff,

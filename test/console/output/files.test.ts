@@ -37,6 +37,8 @@ const files: Record<string, { page: string; lines: number }> = {
   'pushes/replays.csv?state=done': { page: 'pushes/replays?state=done', lines: 0 },
   'api-log.csv': { page: 'api-log', lines: 2 },
   'balances/settlements.csv': { page: 'balances/settlements', lines: 2 },
+  'ledger.csv': { page: 'ledger', lines: 4 },
+  'ledger.csv?account=held': { page: 'ledger?account=held', lines: 0 },
   'balances/statement.csv': { page: 'balances', lines: 2 },
   '/audit.csv': { page: '/audit', lines: 1 },
   '/audit/catalogue.csv': { page: '/audit/catalogue', lines: 1 },

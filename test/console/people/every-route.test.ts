@@ -119,7 +119,7 @@ describe.each(localPeople.filter(({ project }) => project !== 'other'))('$role',
 /** Routes that show no page by themselves. */
 const others = [
   // Files and pictures.
-  /\.(csv|pdf|png|ico)$/,
+  /\.(csv|pdf|png|svg|ico)$/,
   /^GET \/inbox\/onboardings\/:reviewId\/files\//,
   // The script and the style.
   /^GET \/assets\//,

@@ -16,6 +16,7 @@ export function foreignPages({ projects: { demo, other }, events }: Peers): stri
   /** What no search finds by its id. */
   const unsearched = [
     `quotes/${other.quote.quoteId}?institution=${encodeURIComponent(other.quote.institutionName)}`,
+    `payments/${other.payment.paymentId}/payers/${other.payment.payers[0]?.payerId}/qr.svg`,
     `branding/preview?merchant=${other.payment.merchantId}`,
     `branding/logo.png?merchant=${other.payment.merchantId}`,
     `pushes/replays/${other.job.jobId}/events`,
@@ -43,6 +44,8 @@ export function foreignPages({ projects: { demo, other }, events }: Peers): stri
     '/api-log.csv',
     '/access',
     '/balances/statement.csv',
+    '/ledger',
+    '/ledger.csv',
     '/balances/settlements',
     '/balances/settlements.csv',
     '/developers',

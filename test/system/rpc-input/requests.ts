@@ -188,6 +188,20 @@ function ledger({ projectId, accountId }: Facts) {
     ],
     voidHold: [{ projectId, holdId: randomUUID() }],
     getTransfer: [{ projectId, transferId: randomUUID() }],
+    listTransfers: [
+      { case: 'accountId' as const, value: accountId },
+      { case: 'projectFloat' as const, value: true },
+      internal.holder,
+    ].map((account) => ({
+      projectId,
+      account,
+      startTime: timestampFromDate(new Date('2026-01-01')),
+      endTime: inAnHour(),
+      method: 'p2p',
+      reference: 'order-1',
+      pageSize: 10,
+      pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
+    })),
     getHold: [{ projectId, holdId: randomUUID() }],
     getLedgerBalance: [
       { projectId, address: own, currency: 'USD' },

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { expect, it } from 'vitest'
+import { ledgerListCommands } from '../../../clients/cli/operations/ledger-lists.ts'
 import { projectListCommands } from '../../../clients/cli/operations/project-lists.ts'
 import { staffListCommands } from '../../../clients/cli/operations/staff-lists.ts'
 import { runHere } from '../../support/command-line.ts'
@@ -47,6 +48,7 @@ const lists: [list: string, show?: string, field?: string][] = [
   ['api-log list', 'api-log show', 'entry_id'],
   ['onboarding list', 'onboarding show', 'review_id'],
   ['balance suspense'],
+  ['ledger list', 'ledger show', 'transfer_id'],
   ['ledger refused'],
   ['refund list'],
   ['deliveries dead-letters'],
@@ -87,7 +89,7 @@ it('the command line lists what the console shows, shows one of each, and reads 
     const unknown = await run(...show.split(' '), randomUUID())
     expect([show, unknown.code, unknown.out]).toEqual([show, 1, ''])
   }
-  for (const list of ['bill list', 'transfer list', 'settlement list']) {
+  for (const list of ['bill list', 'transfer list', 'settlement list', 'ledger list']) {
     const listed = (...words: string[]) => run(...list.split(' '), '--limit', '1', ...words)
     const future = ['--created-from', '2999-01-01 00:00:00']
     expect((await listed(...future)).out, list).toMatch(/^no /)
@@ -101,13 +103,21 @@ it('the command line lists what the console shows, shows one of each, and reads 
     const wrong = await listed('--created-to', 'yesterday')
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('--created-to must be')])
   }
-  const defined = [...projectListCommands, ...staffListCommands].map(({ name }) => name)
+  const defined = [...projectListCommands, ...staffListCommands, ...ledgerListCommands].map(
+    ({ name }) => name,
+  )
   expect([...walked].toSorted()).toEqual(defined.toSorted())
   const { merchant_id: merchantId = '' } = JSON.parse(
     (await run('merchant', 'list', '--project', 'demo', '--limit', '1', '--json')).out,
   ) as Record<string, string>
   const summary = await run('payments', 'summary', merchantId)
   expect(summary).toMatchObject({ code: 0, out: expect.stringContaining('read_time') })
+  const ofLedger = (...words: string[]) => run('ledger', 'list', '--limit', '1', ...words)
+  for (const account of ['held', 'fee_income']) {
+    expect((await ofLedger('--account', account, '--type', 'payment')).out).toContain('payment')
+  }
+  expect((await ofLedger('--account', 'float', '--reference', 'nothing')).out).toMatch(/^no /)
+  expect((await ofLedger('--account', 'nothing')).code).toBe(2)
   const claims = ['claim', 'list', '--kind', 'bill', '--items', randomUUID()]
   expect((await run(...claims)).out).toBe('nobody works on them\n')
   expect((await run('claim', 'list')).code).toBe(2)

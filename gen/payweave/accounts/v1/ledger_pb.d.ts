@@ -611,6 +611,127 @@ export declare type GetTransferResponse = Message<"payweave.accounts.v1.GetTrans
 export declare const GetTransferResponseSchema: GenMessage<GetTransferResponse>;
 
 /**
+ * Lists transfers of a project. Every filter that is set narrows the list.
+ *
+ * @generated from message payweave.accounts.v1.ListTransfersRequest
+ */
+export declare type ListTransfersRequest = Message<"payweave.accounts.v1.ListTransfersRequest"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * Only transfers with a line on this account. Unset: of every account.
+   *
+   * @generated from oneof payweave.accounts.v1.ListTransfersRequest.account
+   */
+  account: {
+    /**
+     * A customer's account, by its UUID.
+     *
+     * @generated from field: string account_id = 2;
+     */
+    value: string;
+    case: "accountId";
+  } | {
+    /**
+     * The float of the project: true.
+     *
+     * @generated from field: bool project_float = 3;
+     */
+    value: boolean;
+    case: "projectFloat";
+  } | {
+    /**
+     * An internal account of the project.
+     *
+     * @generated from field: payweave.accounts.v1.InternalAccount internal = 4;
+     */
+    value: InternalAccount;
+    case: "internal";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * First time of posting. Unset: no lower bound.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 5;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * The time after the last time of posting. Unset: no upper bound.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 6;
+   */
+  endTime?: Timestamp | undefined;
+
+  /**
+   * Only transfers of this type, `details.method`: "payment", "bill_payment", "p2p". Empty: of every type.
+   *
+   * @generated from field: string method = 7;
+   */
+  method: string;
+
+  /**
+   * Only transfers with this `details.reference`, the client's id of a payment request or bill payment. Empty: all.
+   *
+   * @generated from field: string reference = 8;
+   */
+  reference: string;
+
+  /**
+   * Page size, 1 to 200. Zero means 50.
+   *
+   * @generated from field: uint32 page_size = 9;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 10;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.ListTransfersRequest.
+ * Use `create(ListTransfersRequestSchema)` to create a new message.
+ */
+export declare const ListTransfersRequestSchema: GenMessage<ListTransfersRequest>;
+
+/**
+ * Response to ListTransfersRequest.
+ *
+ * @generated from message payweave.accounts.v1.ListTransfersResponse
+ */
+export declare type ListTransfersResponse = Message<"payweave.accounts.v1.ListTransfersResponse"> & {
+  /**
+   * The transfers, newest first. A filter by type or account looks at 1,000 transfers for a page: a page may have fewer
+   * than its size, or none, while more follow.
+   *
+   * @generated from field: repeated payweave.accounts.v1.Transfer transfers = 1;
+   */
+  transfers: Transfer[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.ListTransfersResponse.
+ * Use `create(ListTransfersResponseSchema)` to create a new message.
+ */
+export declare const ListTransfersResponseSchema: GenMessage<ListTransfersResponse>;
+
+/**
  * Reads a hold.
  *
  * @generated from message payweave.accounts.v1.GetHoldRequest
@@ -1054,6 +1175,16 @@ export declare const LedgerService: GenService<{
     methodKind: "unary";
     input: typeof GetTransferRequestSchema;
     output: typeof GetTransferResponseSchema;
+  },
+  /**
+   * Lists the transfers of a project. INVALID_ARGUMENT for a malformed token, NOT_FOUND for an unknown account.
+   *
+   * @generated from rpc payweave.accounts.v1.LedgerService.ListTransfers
+   */
+  listTransfers: {
+    methodKind: "unary";
+    input: typeof ListTransfersRequestSchema;
+    output: typeof ListTransfersResponseSchema;
   },
   /**
    * Reads a hold. NOT_FOUND.

@@ -1,9 +1,11 @@
 // Maps payweave.accounts.v1.LedgerService to the domain and back.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
+import { pageSizeOf } from '#core/paging.ts'
+import type { LedgerService, ListTransfersRequest } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
+import { microsOfTimestamp } from '#platform/rpc/timestamps.ts'
 import {
   type Address,
   refuse,
@@ -20,11 +22,13 @@ import {
   reverseTransfer,
 } from '../operations/ledger.ts'
 import { requireVisible } from '../operations/movement.ts'
+import { listTransfers } from '../operations/transfer-list.ts'
 import { type CheckResult, checkLedger } from '../workers/check.ts'
 import {
   addressOf,
   detailsOf,
   holdMessage,
+  internalNameOf,
   linesOf,
   moneyOf,
   timeOf,
@@ -44,8 +48,8 @@ export type LedgerParts = {
 }
 
 /**
- * The handlers of LedgerService. All but `checkLedger` and `getLastLedgerCheck` reject as `projectOf` does; bad fields and lines are
- * INVALID_PARAMETER or MISSING_PARAMETER, an unknown account LEDGER_ACCOUNT_NOT_FOUND, a sum past 64 bits
+ * The handlers of LedgerService. All but `checkLedger` and `getLastLedgerCheck` reject as `projectOf` does; bad fields, lines and page
+ * tokens are INVALID_PARAMETER or MISSING_PARAMETER, an unknown account LEDGER_ACCOUNT_NOT_FOUND, a sum past 64 bits
  * AMOUNT_OUT_OF_RANGE.
  *
  * Those that move money: INSUFFICIENT_FUNDS, LEDGER_CONFLICT for a UUID that was used with other content;
@@ -151,6 +155,22 @@ function readHandlers({ db, checkDb, lastCheck }: LedgerParts) {
         available: wireMoney(currency, balance.postedMinor - balance.heldMinor),
       }
     },
+    async listTransfers({ startTime, endTime, pageSize, ...request }, context) {
+      const projectId = projectOf(context, request.projectId)
+      const account = listedAccount(request.account, projectId)
+      if (account !== undefined) await requireVisible(db, projectId, [account])
+      const { transfers, nextPageToken } = await listTransfers(db, {
+        projectId,
+        account,
+        startUs: startTime === undefined ? 0n : microsOfTimestamp(startTime),
+        endUs: endTime === undefined ? undefined : microsOfTimestamp(endTime),
+        method: request.method,
+        reference: request.reference,
+        limit: pageSizeOf(pageSize),
+        pageToken: request.pageToken,
+      })
+      return { transfers: transfers.map(transferMessage), nextPageToken }
+    },
     async checkLedger() {
       return checkMessage(await checkLedger(checkDb))
     },
@@ -159,6 +179,23 @@ function readHandlers({ db, checkDb, lastCheck }: LedgerParts) {
       return last === undefined ? {} : checkMessage(last)
     },
   } satisfies Partial<ServiceImpl<typeof LedgerService>>
+}
+
+/** The account whose transfers are listed; undefined for all. */
+function listedAccount(
+  account: ListTransfersRequest['account'],
+  floatProjectId: string,
+): Address | undefined {
+  switch (account.case) {
+    case 'accountId':
+      return { accountId: account.value }
+    case 'projectFloat':
+      return { floatProjectId }
+    case 'internal':
+      return { internal: internalNameOf(account.value) ?? refuse('internal', 'is no account') }
+    default:
+      return undefined
+  }
 }
 
 function addressesOf(lines: readonly { address: Address }[]): Address[] {

@@ -75,8 +75,11 @@ export type Position = { timeUs: bigint; id: string; line: number }
 
 type HistoryRow = Omit<AccountPosting, 'details'> & Required<Details>
 
-const micros = (column: string): string => `(extract(epoch from ${column}) * 1000000)::bigint`
-const instant = (value: string): string =>
+/** Microseconds since 1970 of a column, as SQL. */
+export const micros = (column: string): string =>
+  `(extract(epoch from ${column}) * 1000000)::bigint`
+/** The instant of microseconds since 1970, as SQL. */
+export const instant = (value: string): string =>
   `timestamptz 'epoch' + ${value}::bigint * interval '1 microsecond'`
 // Without an end, or before the first page, there is no upper bound: what was posted before the query is in the answer.
 const window = (column: string): string =>

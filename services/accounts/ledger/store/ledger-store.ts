@@ -39,7 +39,9 @@ export type Transfer = {
   reversedById: string | undefined
 }
 
-type TransferRow = {
+/** A transfer as `transferColumns` and `transferLines` select it. */
+export type TransferRow = {
+  transfer_id: string
   fingerprint: Buffer
   reverses_id: string | null
   reversed_by_id: string | null
@@ -56,19 +58,26 @@ type TransferRow = {
   fees: bigint[]
 }
 
-const selectTransfer = sql(
-  'transfer_read',
-  `select t.fingerprint, t.reverses_id, t.reference, t.description, t.method, t.metadata, t.post_time,
+/** The columns of a transfer `t` beside its lines. */
+export const transferColumns = `t.transfer_id, t.fingerprint, t.reverses_id, t.reference, t.description, t.method,
+     t.metadata, t.post_time,
      (select r.transfer_id from transfer r
-      where r.project_id = t.project_id and r.reverses_id = t.transfer_id) as reversed_by_id, l.*
-   from transfer t cross join lateral (
+      where r.project_id = t.project_id and r.reverses_id = t.transfer_id) as reversed_by_id`
+
+/** The lines of a transfer `t`, as one row of a lateral join. */
+export const transferLines = `(
      select array_agg(holder_id order by line) as holder_ids,
        array_agg(holder::text order by line) as holders,
        array_agg(internal::text order by line) as internals,
        array_agg(currency order by line) as currencies,
        array_agg(amount_minor order by line) as amounts, array_agg(fee_minor order by line) as fees
      from posting p where p.project_id = t.project_id and p.transfer_id = t.transfer_id
-   ) l
+   )`
+
+const selectTransfer = sql(
+  'transfer_read',
+  `select ${transferColumns}, l.*
+   from transfer t cross join lateral ${transferLines} l
    where t.project_id = $1 and t.transfer_id = $2`,
 )
 
@@ -79,11 +88,15 @@ export async function readTransfer(
   transferId: string,
 ): Promise<Transfer | undefined> {
   const row = await q.row<TransferRow>(selectTransfer, [projectId, transferId])
-  if (row === undefined) return undefined
+  return row && transferOf(projectId, row)
+}
+
+/** A transfer of a row. */
+export function transferOf(projectId: string, row: TransferRow): Transfer {
   const { reference, description, method, metadata } = row
   return {
     projectId,
-    transferId,
+    transferId: row.transfer_id,
     fingerprint: row.fingerprint,
     lines: row.amounts.map((amountMinor, index) => ({
       address: addressOf(row, index),
