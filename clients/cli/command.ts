@@ -18,6 +18,8 @@ export interface CommandContext {
   stopping: AbortSignal
   /** Writes one line on standard output. */
   print(line: string): void
+  /** Writes bytes on standard output. */
+  write(bytes: Uint8Array): void
   /** Writes one line on standard error. */
   warn(line: string): void
   /** Colours what `print` gets, on a terminal that has colours. */
@@ -36,6 +38,8 @@ export interface Command {
   operandWords?: readonly string[]
   /** One sentence. */
   summary: string
+  /** A call as it is typed after `payweave`, for the help. */
+  example?: string
   /** Its options with a value, and what they mean. */
   options: Readonly<Record<string, string>>
   /** Its options without a value, and what they mean. */

@@ -16,10 +16,11 @@ import { listenCommand } from './listen.ts'
 import { eventDeadLettersCommand } from './operations/dead-letters.ts'
 import { decisionCommands } from './operations/decisions.ts'
 import { ledgerListCommands } from './operations/ledger-lists.ts'
+import { onboardingFileCommand } from './operations/onboarding-file.ts'
 import { projectListCommands } from './operations/project-lists.ts'
 import { staffListCommands } from './operations/staff-lists.ts'
 import { stuckCommands } from './operations/stuck.ts'
-import { paymentCommands } from './payments.ts'
+import { paymentCommands } from './payments/command.ts'
 import { projectCommands } from './projects.ts'
 import { requestsCommand } from './requests/tail.ts'
 import { routeCommands } from './routes.ts'
@@ -53,4 +54,5 @@ export const portableCommands: readonly Command[] = [
   ...staffListCommands,
   ...stuckCommands,
   ...decisionCommands,
+  onboardingFileCommand,
 ]

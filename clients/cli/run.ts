@@ -77,6 +77,7 @@ function contextOf(
     env,
     stopping,
     print: (line) => void stdout.write(`${line}\n`),
+    write: (bytes) => void stdout.write(bytes),
     warn: (line) => void stderr.write(`${line}\n`),
     paint: painterFor(stdout, env),
     progress: (words) => (flags.has('json') ? noProgress : openProgress(stderr, words)),

@@ -206,7 +206,11 @@ describe('payweave bill', () => {
     const failing = ['--failed-with', 'NOT_RECEIVED', ...project]
     const request = () => done('bill', 'resolve', failed, ...failing, '--json')
     const rejectedId = JSON.parse(await request()).approval_id as string
-    expect(await done('approval', 'list', '--bills')).toContain(rejectedId)
+    const ofSubject = ['approval', 'list', '--bills', '--project', harness.projectId, '--subject']
+    const waiting = await done(...ofSubject, failed)
+    expect(waiting).toMatch(/^SINCE +APPROVAL +PROJECT +SUBJECT /)
+    expect(waiting).toContain(rejectedId)
+    expect(await done(...ofSubject, third)).toBe('nothing waits for a second person\n')
     const ofProject = ['--bills', '--project', harness.projectId]
     const withdrawn = await done('approval', 'reject', rejectedId, ...ofProject, '--note', 'typo')
     expect(withdrawn).toMatch(/ {2}operator {2,}rejected {2,}operator$/m)

@@ -125,6 +125,52 @@ describe('payweave', () => {
     expect(again.all).toContain('DELIVERY_ENDED')
   })
 
+  it('payweave lists and replays pushes by time with a bearer, and pauses, resumes and stops a replay', async () => {
+    const project = randomUUID()
+    const of = ['--project', project]
+    const urls = { notify: `${receiver.url}/replays`, callback: `${receiver.url}/replays` }
+    for (let one = 0; one < 5; one += 1) {
+      const event = createdEvent({ projectId: project, ...urls, callbackSequence: 1 })
+      await publishSurely(nats, event.subject, toBinary(EventSchema, event), event.eventId)
+    }
+    const list = (...words: string[]) => run('deliveries', 'list', ...of, ...words)
+    await eventually(async () => {
+      const { out } = await list('--state', 'delivered', '--json')
+      expect(out.trim().split('\n')).toHaveLength(10)
+    })
+    const [past, future] = ['2026-01-01 00:00:00', '2999-01-01 00:00:00']
+    const within = await list('--created-from', past, '--created-to', future, '--json')
+    expect(within.out.trim().split('\n')).toHaveLength(10)
+    expect((await list('--created-from', future)).out).toBe('no deliveries\n')
+    expect((await list('--created-to', 'soon')).code).toBe(2)
+    expect((await list('--event-type', 'payment_completed')).code).toBe(2)
+
+    const replay = (...words: string[]) => run('replay', ...words, ...of)
+    expect((await replay('list')).out).toBe('no replays\n')
+    // Ten at one a second: it runs until it is paused.
+    const words = ['--state', 'delivered', '--created-from', past, '--rate', '1', '--json']
+    const replaying = startProcess(dataDir, 'deliveries', 'replay', ...words, ...of)
+    const running = await eventually(async () => {
+      const { out } = await replay('list', '--json')
+      return out !== '' && (JSON.parse(out) as { job_id: string; filter: { from_time: string } })
+    })
+    if (!running) throw new Error('there is a replay')
+    const { job_id: id, filter } = running
+    expect(filter.from_time).toBe('2026-01-01T00:00:00Z')
+    expect((await replay('pause', id)).out).toContain(`replay ${id}  paused `)
+    expect((await replay('list', '--state', 'paused')).out).toContain(id)
+    expect((await replay('resume', id)).out).toContain(`replay ${id}  running `)
+    expect((await replay('stop', id)).out).toContain(`replay ${id}  cancelled `)
+    expect(await replaying.ended).toMatchObject({ code: 0 })
+    for (const wrong of [['pause'], ['pause', 'x'], ['end', id]]) {
+      expect([wrong, (await replay(...wrong)).code]).toEqual([wrong, 2])
+    }
+    const both = ['--from', '2026-01-01T00:00:00Z', '--created-from', past]
+    expect((await run('deliveries', 'replay', ...both, ...of)).code).toBe(2)
+    const help = await run('replay', 'list', '--help')
+    expect(help).toMatchObject({ code: 0, out: expect.stringContaining('Example:\n  payweave ') })
+  })
+
   it('payweave receives pushes on this machine and prints them with headers and body', async () => {
     const listening = startProcess(dataDir, 'listen', '--port', '0', '--count', '1')
     await eventually(() => listening.err().includes('listening on'))

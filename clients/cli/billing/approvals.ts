@@ -27,9 +27,11 @@ export const approvalCommands: Command[] = [
     name: 'approval list',
     operands: '',
     summary: 'Lists what waits for a second person, oldest first.',
+    example: 'approval list --all --subject 0197a9b0-3f6a-7000-8000-000000000001',
     options: {
-      project: 'UUID, or a name in sandbox.json (all projects)',
+      project: 'UUID, or a name in sandbox.json (all projects; with --subject: demo)',
       ...options,
+      subject: 'id of the payment, or with --bills transaction id of the bill payment',
       limit: 'maximum number (50)',
     },
     flags: { ...bills, all: 'also what was decided or has expired, newest first' },
@@ -71,10 +73,14 @@ async function withApprovals(context: CommandContext, work: ApprovalWork): Promi
 
 const list: ApprovalWork = async (context, approvals, connection) => {
   const limit = wholeNumber(context.options['limit'] ?? '50', 'limit', 1_000_000)
-  const projectId = context.options['project'] === undefined ? '' : await connection.projectId()
+  const { project, subject: subjectId = '' } = context.options
+  // An id of a payment or bill is one of a project.
+  const isOfAll = project === undefined && subjectId === ''
+  const projectId = isOfAll ? '' : await connection.projectId()
   const state = context.flags.has('all') ? ApprovalState.UNSPECIFIED : ApprovalState.WAITING
   const pages = pagesOf(limit, async (pageSize, pageToken) => {
-    const page = await approvals.listApprovals({ projectId, state, pageSize, pageToken })
+    const wanted = { projectId, subjectId, state, pageSize, pageToken }
+    const page = await approvals.listApprovals(wanted)
     return { items: page.approvals, nextPageToken: page.nextPageToken }
   })
   await printList(context, approvalShape, pages)
@@ -108,7 +114,7 @@ const approvalShape: ListShape<Approval> = {
     'SINCE',
     'APPROVAL',
     'PROJECT',
-    'ABOUT',
+    'SUBJECT',
     'AMOUNT',
     'DECISION',
     'BY',

@@ -25,6 +25,7 @@ import {
 import { hasMerchantKeys, merchantKeyOptions } from '../api/merchant.ts'
 import { type Command, type CommandContext, connectionOptions } from '../command.ts'
 import { type Connection, connect } from '../connection.ts'
+import { createdOptions, createdTimes } from '../operations/list-command.ts'
 import { deliveryLines, jobLine, jsonLine, time, valueOf, wordOf } from '../output/print.ts'
 import { type ListShape, pagesOf, printList } from '../output/table.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
@@ -46,10 +47,12 @@ export const deliveryCommands: Command[] = [
     name: 'deliveries list',
     operands: '',
     summary: 'Lists deliveries, newest first.',
+    example: 'deliveries list --state exhausted --created-from "2026-12-01 09:30:00"',
     options: {
       ...eitherOptions,
       ...filterOptions,
       ...ownFilterOptions,
+      ...createdOptions,
       subject: 'id of the payment request or account',
       limit: 'maximum number (50)',
     },
@@ -71,8 +74,9 @@ export const deliveryCommands: Command[] = [
       ...eitherOptions,
       ...filterOptions,
       ...ownFilterOptions,
-      from: 'created at this time or later, ISO 8601',
-      to: 'created before this time, ISO 8601',
+      ...createdOptions,
+      from: 'with a bearer: like --created-from, in ISO 8601',
+      to: 'with a bearer: like --created-to, in ISO 8601',
       receiver: 'with a bearer: origin of the receivers, such as https://shop.example.com',
       subject: 'id of the payment request or account',
       rate: 'deliveries per second (50)',
@@ -155,6 +159,7 @@ async function list(context: CommandContext, connection: Connection, projectId: 
     kind: valueOf(DeliveryKind, options['kind'], 'kind'),
     state: valueOf(DeliveryState, options['state'], 'state'),
     subjectId: options['subject'] ?? '',
+    ...createdTimes(context),
   }
   const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
   const pages = pagesOf(limit, async (pageSize, pageToken) => {
@@ -176,7 +181,8 @@ async function show(context: CommandContext, connection: Connection, projectId: 
 
 async function replayOne(context: CommandContext, connection: Connection, projectId: string) {
   const deliveryId = oneId(context)
-  for (const option of ['kind', 'state', 'from', 'to', 'rate', 'receiver', 'subject']) {
+  const ofMany = ['kind', 'state', 'from', 'to', 'rate', 'receiver', 'subject']
+  for (const option of [...ofMany, ...Object.keys(createdOptions)]) {
     if (context.options[option] !== undefined) {
       throw new UsageError(`--${option} selects many deliveries and cannot be combined with <id>`)
     }
@@ -201,8 +207,7 @@ async function replayMany(context: CommandContext, connection: Connection, proje
       state: valueOf(DeliveryState, options['state'], 'state'),
       origin: options['receiver'] ?? '',
       subjectId: options['subject'] ?? '',
-      ...timeOption('fromTime', 'from', options),
-      ...timeOption('toTime', 'to', options),
+      ...timesOf(context),
     },
     ratePerS: wholeNumber(options['rate'] ?? '50', 'rate', 1_000),
   })
@@ -284,6 +289,23 @@ function oneId({ operands }: CommandContext): string {
   const [id = '', ...others] = operands
   if (isUuid(id) && others.length === 0) return id
   throw new UsageError('name the delivery by its UUID')
+}
+
+/** When the deliveries of a replay were created, in either form. Throws a UsageError for another form, and for both at once. */
+function timesOf(context: CommandContext) {
+  const { options } = context
+  for (const name of ['from', 'to'] as const) {
+    if (options[name] !== undefined && options[`created-${name}`] !== undefined) {
+      throw new UsageError(`pass one of --${name} and --created-${name}`)
+    }
+  }
+  const { startTime, endTime } = createdTimes(context)
+  return {
+    ...(startTime && { fromTime: startTime }),
+    ...(endTime && { toTime: endTime }),
+    ...timeOption('fromTime', 'from', options),
+    ...timeOption('toTime', 'to', options),
+  }
 }
 
 function timeOption<N extends string>(

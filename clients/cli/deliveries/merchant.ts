@@ -13,8 +13,6 @@ import { UsageError } from '../usage-error.ts'
 /** Filters that only the public API has. */
 export const ownFilterOptions = {
   'event-type': 'with merchant keys: payment_completed, payment_refunded and so on',
-  'created-from': 'with merchant keys: created at this time or later, "YYYY-MM-DD HH:mm:ss" in UTC',
-  'created-to': 'with merchant keys: created before this time',
 } as const
 
 const deliveryShape: ListShape<DeliverySummary> = {

@@ -21,6 +21,7 @@ export const replayCommands: Command[] = [
     name: 'replay list',
     operands: '',
     summary: 'Lists the replays of a project, newest first.',
+    example: 'replay list --state running',
     options: {
       ...connectionOptions,
       state: 'running, paused, done or cancelled',

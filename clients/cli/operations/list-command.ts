@@ -54,7 +54,7 @@ export const createdOptions = {
 } as const
 
 /** The times of `createdOptions` as an RPC takes them; unset without them. Throws a UsageError for any other form. */
-export function createdTimes({ options }: Reader): { startTime?: Timestamp; endTime?: Timestamp } {
+export function createdTimes({ options }: Pick<Reader, 'options'>): { startTime?: Timestamp; endTime?: Timestamp } {
   const startTime = timeOf(options, 'created-from')
   const endTime = timeOf(options, 'created-to')
   return { ...(startTime && { startTime }), ...(endTime && { endTime }) }

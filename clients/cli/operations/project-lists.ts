@@ -16,11 +16,6 @@ import {
   BillPaymentState,
 } from '#gen/payweave/billing/v1/billing_pb.js'
 import {
-  ApiLogService,
-  LoggedRequestSchema,
-  RequestOutcome,
-} from '#gen/payweave/delivery/v1/api_log_pb.js'
-import {
   InstitutionService,
   TransactionSchema,
   TransactionStatus,
@@ -39,6 +34,7 @@ import { QuoteSchema, QuoteStatus, QuotesService } from '#gen/payweave/quotes/v1
 import type { Command } from '../command.ts'
 import { time, valueOf, wordOf } from '../output/print.ts'
 import { UsageError } from '../usage-error.ts'
+import { apiLogCommands } from './api-log.ts'
 import { createdOptions, createdTimes, listCommand, money, showCommand } from './list-command.ts'
 
 const isOfProject = true
@@ -114,6 +110,7 @@ export const projectListCommands: Command[] = [
     summary: "Lists the postings of a project's float, newest first.",
     part: 'accounts',
     isOfProject,
+    options: createdOptions,
     schema: FloatPostingSchema,
     headings: ['TIME', 'TRANSFER', 'AMOUNT', 'CLEARED', 'REFERENCE', 'DESCRIPTION'],
     cells: (one) => [
@@ -125,9 +122,10 @@ export const projectListCommands: Command[] = [
       one.details?.description ?? '',
     ],
     none: 'no postings',
-    async read({ connection, projectId }, page) {
-      const balances = connection.client(BalanceService)
-      const listed = await balances.listFloatPostings({ projectId, ...page })
+    async read(reader, page) {
+      const { connection, projectId } = reader
+      const wanted = { projectId, ...createdTimes(reader), ...page }
+      const listed = await connection.client(BalanceService).listFloatPostings(wanted)
       return { items: listed.postings, nextPageToken: listed.nextPageToken }
     },
   }),
@@ -279,47 +277,7 @@ export const projectListCommands: Command[] = [
       return listed.quotes[0]
     },
   }),
-  listCommand({
-    name: 'api-log list',
-    summary: 'Lists the requests of a project of 30 days, newest first.',
-    part: 'delivery',
-    isOfProject,
-    options: {
-      outcome: 'succeeded, refused or failed',
-      code: 'error code',
-      'request-id': 'PW-request-id of the response',
-    },
-    schema: LoggedRequestSchema,
-    headings: ['ENDED', 'ENTRY', 'STATUS', 'ROUTE', 'MS', 'REQUEST', 'CODE'],
-    cells: (one) => [
-      time(one.endTime),
-      one.entryId,
-      String(one.status),
-      one.route,
-      String(one.durationMs),
-      one.requestId,
-      one.errorCode,
-    ],
-    none: 'no requests',
-    async read({ connection, projectId, options }, page) {
-      const outcome = valueOf(RequestOutcome, options['outcome'], 'outcome')
-      const [errorCode, requestId] = [options['code'] ?? '', options['request-id'] ?? '']
-      const wanted = { projectId, outcome, errorCode, requestId, ...page }
-      const listed = await connection.client(ApiLogService).listRequests(wanted)
-      return { items: listed.requests, nextPageToken: listed.nextPageToken }
-    },
-  }),
-  showCommand({
-    name: 'api-log show',
-    summary: 'Shows a request with its masked query and bodies.',
-    operand: 'entry id',
-    part: 'delivery',
-    isOfProject,
-    schema: LoggedRequestSchema,
-    async read({ connection, projectId }, entryId) {
-      return (await connection.client(ApiLogService).getRequest({ projectId, entryId })).request
-    },
-  }),
+  ...apiLogCommands,
   showCommand({
     name: 'payments summary',
     summary:

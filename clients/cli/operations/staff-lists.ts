@@ -1,10 +1,15 @@
 // The commands that list what waits for the staff in all projects: new customers, refunds, dead letters, receivers, claims.
-import { BalanceService, SuspenseItemSchema } from '#gen/payweave/accounts/v1/balances_pb.js'
+import {
+  BalanceService,
+  ProjectBalanceSchema,
+  SuspenseItemSchema,
+} from '#gen/payweave/accounts/v1/balances_pb.js'
 import {
   ItemClaimSchema,
   ItemClaimService,
   ItemKind,
 } from '#gen/payweave/accounts/v1/item_claim_pb.js'
+import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { OnboardingSchema, OnboardingService } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import {
   RefusedSettlementSchema,
@@ -29,6 +34,7 @@ import {
 import type { Command } from '../command.ts'
 import { time, valueOf, wordOf } from '../output/print.ts'
 import { UsageError } from '../usage-error.ts'
+import { allApiLogCommand } from './api-log.ts'
 import { listCommand, money, showCommand } from './list-command.ts'
 
 const isOfProject = false
@@ -88,6 +94,24 @@ export const staffListCommands: Command[] = [
       return { items: listed.items, nextPageToken: '' }
     },
   }),
+  listCommand({
+    name: 'balance open',
+    summary:
+      'Lists the money that must not stay where it is, by project and currency: in suspense, or with --account refunds_unpaid; at most 200.',
+    part: 'accounts',
+    isOfProject,
+    options: { account: 'suspense or refunds_unpaid (suspense)' },
+    schema: ProjectBalanceSchema,
+    headings: ['POSTED', 'HELD', 'PROJECT'],
+    cells: (one) => [money(one.posted), money(one.held), one.projectId],
+    none: 'no open balances',
+    async read({ connection, options }) {
+      const internal = valueOf(InternalAccount, options['account'] ?? 'suspense', 'account')
+      const listed = await connection.client(BalanceService).listOpenBalances({ internal })
+      return { items: listed.balances, nextPageToken: '' }
+    },
+  }),
+  allApiLogCommand,
   listCommand({
     name: 'ledger refused',
     summary: 'Lists the settlements that the ledger refused, oldest first.',

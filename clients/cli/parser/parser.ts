@@ -25,7 +25,7 @@ export type ParserOptions = {
 const groups: Record<string, { heading: string; says: string; alias?: string }> = {
   payments: {
     heading: 'Merchants:',
-    says: 'payment requests of a merchant: list, show, cancel, refund',
+    says: 'payment requests of a merchant: list, show, events, cancel, refund',
     alias: 'payment',
   },
   deliveries: {
@@ -33,6 +33,7 @@ const groups: Record<string, { heading: string; says: string; alias?: string }> 
     says: 'pushes: list, show, replay, cancel, lanes',
     alias: 'delivery',
   },
+  replay: { heading: 'Merchants:', says: 'replays of many pushes', alias: 'replays' },
   events: {
     heading: 'Merchants:',
     says: 'attempts of pushes as they end; for operators, dead letters of events',
@@ -168,8 +169,8 @@ function headingOf(name: string): string {
   return groups[name]?.heading ?? headings[name] ?? 'Others:'
 }
 
-function addLeaf(parser: Parser, command: Command, { stdout, run }: ParserOptions): Parser {
-  const { operands, options, flags = {} } = command
+function addLeaf(parser: Parser, command: Command, { run }: ParserOptions): Parser {
+  const { operands, options, example, flags = {} } = command
   parser.description(command.summary).usage(`${operands} [options]`.trim())
   // An unknown option is refused even beside --help.
   parser.helpOption(false)
@@ -177,9 +178,10 @@ function addLeaf(parser: Parser, command: Command, { stdout, run }: ParserOption
   for (const [name, meaning] of Object.entries(options)) parser.option(`--${name} <value>`, meaning)
   for (const [name, meaning] of Object.entries(flags)) parser.option(`--${name}`, meaning)
   parser.option('--json', 'one JSON object per line').option('-h, --help', 'this text')
+  if (example !== undefined) parser.addHelpText('after', `\nExample:\n  payweave ${example}`)
   return parser.action(async () => {
     const typed = typedOf(parser)
-    if (typed.flags.has('help')) stdout.write(parser.helpInformation())
+    if (typed.flags.has('help')) parser.outputHelp()
     else await run(command, typed)
   })
 }

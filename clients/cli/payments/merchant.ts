@@ -1,63 +1,33 @@
 // The commands on payment requests of a merchant, by the public API: they need the merchant's keys alone.
-import type { EndedPayment, PaymentFilter, PaymentSummary } from '../sdk-typescript/index.ts'
-import { oneOperand } from './access.ts'
-import { merchantOf, merchantOptions, signalOf } from './api/merchant.ts'
-import type { Command, CommandContext } from './command.ts'
-import { kindOfState } from './output/paint.ts'
-import { printable } from './output/print.ts'
-import { type ListShape, openTable, printList } from './output/table.ts'
-import { wholeNumber } from './parser/whole-number.ts'
+import type {
+  EndedPayment,
+  PaymentEvent,
+  PaymentFilter,
+  PaymentSummary,
+} from '../../sdk-typescript/index.ts'
+import { oneOperand } from '../access.ts'
+import { merchantOf, signalOf } from '../api/merchant.ts'
+import type { CommandContext } from '../command.ts'
+import { kindOfState } from '../output/paint.ts'
+import { printable } from '../output/print.ts'
+import { type ListShape, printList } from '../output/table.ts'
+import { wholeNumber } from '../parser/whole-number.ts'
 
-const id = '<payment details id>'
+/** `payments cancel`. Rejects with a UsageError as `merchantOf` throws it, and with a PayweaveError. */
+export async function cancelOwn(context: CommandContext): Promise<void> {
+  const payment = await merchantOf(context).payments.cancel(idOf(context), signalOf(context))
+  printEnded(context, payment)
+}
 
-/** The commands of `payments`. */
-export const paymentCommands: Command[] = [
-  {
-    name: 'payments list',
-    operands: '',
-    summary: 'Lists payment requests of the merchant, newest first.',
-    options: {
-      ...merchantOptions,
-      'transaction-id': 'your own id of the request',
-      'mobile-number': 'number of a payer',
-      status: 'Pending, Partially_paid, paid, Cancelled, Expired, Failed or Refunded',
-      'created-from': 'created at this time or later, "YYYY-MM-DD HH:mm:ss" in UTC',
-      'created-to': 'created before this time',
-      limit: 'maximum number (25)',
-    },
-    run: list,
-  },
-  {
-    name: 'payments show',
-    operands: id,
-    summary: 'Shows a payment request with its payers and what happened to it.',
-    options: merchantOptions,
-    run: show,
-  },
-  {
-    name: 'payments cancel',
-    operands: id,
-    summary: 'Cancels a payment request that nobody has paid or is paying.',
-    options: merchantOptions,
-    run: async (context) => {
-      const payment = await merchantOf(context).payments.cancel(idOf(context), signalOf(context))
-      printEnded(context, payment)
-    },
-  },
-  {
-    name: 'payments refund',
-    operands: id,
-    summary: 'Refunds a paid payment request in full.',
-    options: { ...merchantOptions, reason: 'why, at most 200 characters' },
-    run: async (context) => {
-      const { reason } = context.options
-      const { payments } = merchantOf(context)
-      printEnded(context, await payments.refund(idOf(context), reason, signalOf(context)))
-    },
-  },
-]
+/** `payments refund`. Rejects as `cancelOwn` does. */
+export async function refundOwn(context: CommandContext): Promise<void> {
+  const { reason } = context.options
+  const { payments } = merchantOf(context)
+  printEnded(context, await payments.refund(idOf(context), reason, signalOf(context)))
+}
 
-async function list(context: CommandContext): Promise<void> {
+/** `payments list`. Rejects as `cancelOwn` does. */
+export async function listOwn(context: CommandContext): Promise<void> {
   const { options } = context
   const filter = {
     transaction_id: options['transaction-id'],
@@ -90,7 +60,8 @@ function cellsOf(payment: PaymentSummary): string[] {
   return [created, paymentId, status, `${amount} ${currency}`, paid, printable(transaction)]
 }
 
-async function show(context: CommandContext): Promise<void> {
+/** `payments show`. Rejects as `cancelOwn` does. */
+export async function showOwn(context: CommandContext): Promise<void> {
   const { json, print, paint } = context
   const { payments } = merchantOf(context)
   const payment = await payments.status(idOf(context), signalOf(context))
@@ -107,9 +78,21 @@ async function show(context: CommandContext): Promise<void> {
     print(`payer        ${words.join('  ')}`)
   }
   print('')
-  openTable(context, ['TIME', 'EVENT', 'DETAILS']).rows(
-    events.map(({ time, type, details: more }) => [time, type, printable(JSON.stringify(more))]),
-  )
+  await printList(context, eventShape, [events])
+}
+
+/** `payments events`. Rejects as `cancelOwn` does. */
+export async function eventsOfOwn(context: CommandContext): Promise<void> {
+  const { payments } = merchantOf(context)
+  const events = await payments.events(idOf(context), signalOf(context))
+  await printList(context, eventShape, [events])
+}
+
+const eventShape: ListShape<PaymentEvent> = {
+  headings: ['TIME', 'EVENT', 'DETAILS'],
+  cells: ({ time, type, details }) => [time, type, printable(JSON.stringify(details))],
+  json: (event) => JSON.stringify(event),
+  none: 'no events',
 }
 
 type Details = Omit<EndedPayment, 'payers'>
