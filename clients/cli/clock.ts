@@ -22,6 +22,7 @@ export const clockCommand: Command = {
   operandWords: ['show', 'advance', 'reset'],
   summary:
     'Shows business time, or moves it ahead by a duration such as 90s or 3d12h: what is due by then expires or happens. "reset" is "sandbox reset", since it never goes back otherwise.',
+  example: 'sandbox clock advance 25h',
   options: {
     'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
     ...addresses,

@@ -2,27 +2,21 @@
 import { backendConformanceCommand } from '../../tools/conformance/backend/command.ts'
 import { backupCommands } from './backup/command.ts'
 import { bootstrapCommands } from './bootstrap.ts'
-import { clockCommand } from './clock.ts'
 import type { Command } from './command.ts'
 import { doctorCommand } from './machine/doctor.ts'
-import { statusCommand } from './machine/status.ts'
-import { merchantCommands } from './merchants.ts'
+import { merchantPreviewCommand } from './merchants/preview.ts'
 import { migrationCommands } from './migrations.ts'
 import { portableCommands } from './portable-commands.ts'
 import { restoreCommands } from './restore/command.ts'
 import { restoreFilesCommand } from './restore/files.ts'
 import { keyListCommands } from './rotation/command.ts'
 import { type ProcessContext, runCommands } from './run.ts'
-import { sandboxResetCommand } from './sandbox.ts'
 
 /** The commands that work on a machine of the system or its database. */
 export const localCommands: readonly Command[] = [
   ...keyListCommands,
-  ...merchantCommands,
+  merchantPreviewCommand,
   doctorCommand,
-  statusCommand,
-  sandboxResetCommand,
-  clockCommand,
   ...bootstrapCommands,
   backendConformanceCommand,
   ...migrationCommands,

@@ -4,6 +4,7 @@ import { auditCommands } from './audit.ts'
 import { approvalCommands } from './billing/approvals.ts'
 import { billCommands } from './billing/bills.ts'
 import { catalogueCommands } from './billing/catalogue.ts'
+import { clockCommand } from './clock.ts'
 import type { Command } from './command.ts'
 import { deliveryCommands } from './deliveries/command.ts'
 import { pauseCommands } from './deliveries/pauses.ts'
@@ -12,7 +13,10 @@ import { tailCommand } from './deliveries/tail.ts'
 import { institutionCommands } from './institutions.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
-import { listenCommand } from './listen.ts'
+import { listenCommand } from './listen/command.ts'
+import { statusCommand } from './machine/status.ts'
+import { merchantCommands } from './merchants/command.ts'
+import { accountCommands } from './operations/account-money.ts'
 import { eventDeadLettersCommand } from './operations/dead-letters.ts'
 import { decisionCommands } from './operations/decisions.ts'
 import { ledgerListCommands } from './operations/ledger-lists.ts'
@@ -24,12 +28,14 @@ import { paymentCommands } from './payments/command.ts'
 import { projectCommands } from './projects.ts'
 import { requestsCommand } from './requests/tail.ts'
 import { routeCommands } from './routes.ts'
+import { sandboxResetCommand } from './sandbox.ts'
 import { sealCommands } from './seal/command.ts'
 import { triggerCommand } from './trigger/command.ts'
 
 /** What the package of the command line has. */
 export const portableCommands: readonly Command[] = [
   ...paymentCommands,
+  ...accountCommands,
   tailCommand,
   eventDeadLettersCommand,
   ...deliveryCommands,
@@ -40,7 +46,11 @@ export const portableCommands: readonly Command[] = [
   conformanceCommand,
   ...sealCommands,
   requestsCommand,
+  statusCommand,
+  sandboxResetCommand,
+  clockCommand,
   ...projectCommands,
+  ...merchantCommands,
   ...auditCommands,
   ...keyCommands,
   ...institutionCommands,

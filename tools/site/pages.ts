@@ -73,6 +73,7 @@ export function siteSections(): Section[] {
         file('webhooks-signed-examples', 'docs/integrate/webhooks-signed-examples.md', 'Verifiers'),
         file('sandbox', 'docs/integrate/sandbox.md', 'The sandbox'),
         file('cli', 'docs/operate/cli.md', 'The command line'),
+        file('cli-merchant', 'docs/integrate/cli-merchant.md', 'The command line of a merchant'),
         file('changelog', 'CHANGELOG.md', 'Changelog'),
       ],
     },

@@ -1,34 +1,23 @@
-// `events tail` by the public API, with the keys of a merchant alone: reads the newest pushes again and again.
-import { setTimeout as delay } from 'node:timers/promises'
-import { type Delivery, type DeliverySummary, PayweaveError } from '../../sdk-typescript/index.ts'
+// `events tail` by the public API, with the keys of a merchant alone.
+import type { Delivery } from '../../sdk-typescript/index.ts'
 import { merchantOf, signalOf } from '../api/merchant.ts'
 import type { CommandContext } from '../command.ts'
 import { printable } from '../output/print.ts'
 import { openTable, type Table } from '../output/table.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
 import { UsageError } from '../usage-error.ts'
+import { followOwn } from './follow.ts'
 
-const lookAgainMs = 1_000
-/** So many of the newest pushes are followed; more that are new since the last look are read too, up to a limit. */
-const followed = 100
-const maxNew = 1_000
 const maxS = 86_400
 
-/** By push, the number of its last attempt that was shown, or that ended before the tail began. */
-type Shown = Map<string, number>
-
-/**
- * Shows the attempts of the newest pushes as they end. Rejects with a UsageError as `merchantOf` throws it, and with a PayweaveError that is
- * no passing one.
- */
+/** Shows the attempts of the newest pushes as they end. Rejects as `followOwn` does. */
 export async function tailOwn(context: CommandContext): Promise<void> {
-  const { options, stopping, warn } = context
+  const { options } = context
   const { kind } = options
   if (kind !== undefined && kind !== 'notify' && kind !== 'callback') {
     throw new UsageError('--kind must be notify or callback: onboarding pushes need a bearer')
   }
   const forS = options['for'] === undefined ? maxS : wholeNumber(options['for'], 'for', maxS)
-  const untilMs = performance.now() + forS * 1_000
   const { deliveries } = merchantOf(context)
   const table = openTable(context, [
     'TIME'.padEnd(24),
@@ -39,53 +28,14 @@ export async function tailOwn(context: CommandContext): Promise<void> {
     'ATTEMPT',
     'OUTCOME',
   ])
-
-  async function newest(known: Shown | undefined): Promise<DeliverySummary[]> {
-    const found: DeliverySummary[] = []
-    for await (const push of deliveries.list({ limit: followed }, signalOf(context))) {
-      found.push(push)
-      if (known === undefined && found.length === followed) break
-      if (found.length >= followed && known?.has(push.delivery_id)) break
-      if (found.length < maxNew) continue
-      warn('changes are missing here: there are more pushes than can be followed')
-      break
-    }
-    return found
-  }
-
-  async function look(known: Shown): Promise<Shown> {
-    const now: Shown = new Map()
-    for (const push of (await newest(known)).toReversed()) {
-      const id = push.delivery_id
-      let last = known.get(id) ?? 0
-      if (push.attempts > last && (kind === undefined || kind === push.kind)) {
-        last = show(context, table, await deliveries.get(id, signalOf(context)), last)
-      }
-      now.set(id, last)
-    }
-    return now
-  }
-
-  try {
-    let shown: Shown = new Map(
-      (await newest(undefined)).map(({ delivery_id, attempts }) => [delivery_id, attempts]),
-    )
-    warn('tailing')
-    while (performance.now() < untilMs) {
-      await delay(lookAgainMs, undefined, signalOf(context))
-      shown = await look(shown).catch((error: unknown) => {
-        if (!isPassing(error)) throw error
-        warn('the API did not answer: changes come later')
-        return shown
-      })
-    }
-  } catch (error) {
-    if (!stopping.aborted) throw error
-  }
-}
-
-function isPassing(error: unknown): boolean {
-  return error instanceof PayweaveError && (error.status === 0 || error.status >= 500)
+  await followOwn(context, {
+    begun: 'tailing',
+    forMs: forS * 1_000,
+    async look(push, last = 0) {
+      if (push.attempts === last || (kind !== undefined && kind !== push.kind)) return last
+      return show(context, table, await deliveries.get(push.delivery_id, signalOf(context)), last)
+    },
+  })
 }
 
 /** Prints the attempts after `last` that have ended; returns the number of the last one that was shown. */

@@ -1,6 +1,6 @@
 // The command that shows the state of a running system and whether it is ready.
-import fs from 'node:fs'
 import path from 'node:path'
+import packageJson from '../../../package.json' with { type: 'json' }
 import type { Command, CommandContext } from '../command.ts'
 import { kindOfState } from '../output/paint.ts'
 import { openTable } from '../output/table.ts'
@@ -31,7 +31,7 @@ async function status(context: CommandContext): Promise<number> {
   const { ready, parts, figures } = system
   const place = baseUrl ?? dataDir
   // Another deployment does not show its version to the public.
-  const version = baseUrl === undefined ? ownVersion() : undefined
+  const version = baseUrl === undefined ? packageJson.version : undefined
   if (json) {
     const named = Object.entries(figures).map(([name, value]) => [snake(name), value ?? null])
     const rows = parts.map(jsonPart)
@@ -52,11 +52,6 @@ async function status(context: CommandContext): Promise<number> {
     for (const line of figureLines(figures)) print(line)
   }
   return ready ? 0 : 1
-}
-
-function ownVersion(): string {
-  const file = path.join(import.meta.dirname, '../../../package.json')
-  return (JSON.parse(fs.readFileSync(file, 'utf8')) as { version: string }).version
 }
 
 const mib = (bytes: number | undefined) =>

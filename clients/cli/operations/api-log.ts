@@ -64,6 +64,7 @@ export const apiLogCommands: Command[] = [
   listCommand({
     ...shared,
     name: 'api-log list',
+    example: 'api-log list --route "POST /payments/request" --outcome refused',
     summary: 'Lists the requests of a project of 30 days, newest first.',
     isOfProject: true,
     headings,
@@ -92,6 +93,7 @@ export const apiLogCommands: Command[] = [
 export const allApiLogCommand: Command = listCommand({
   ...shared,
   name: 'api-log all',
+  example: 'api-log all --outcome failed --created-from "2026-12-01 09:30:00"',
   summary: 'Lists the requests of all projects of 30 days, newest first.',
   isOfProject: false,
   headings: [...headings, 'PROJECT'],

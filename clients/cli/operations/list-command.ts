@@ -5,6 +5,7 @@ import { formatAmount } from '#core/money/money.ts'
 import { parseDateTime } from '#core/text/time.ts'
 import { type Money } from '#gen/payweave/types/v1/types_pb.js'
 import { oneOperand } from '../access.ts'
+import { hasMerchantKeys, merchantKeyOptions } from '../api/merchant.ts'
 import { type Command, type CommandContext, optionsFor } from '../command.ts'
 import { type Connection, connect } from '../connection.ts'
 import { jsonLine, printable } from '../output/print.ts'
@@ -33,7 +34,11 @@ type Shared<S extends DescMessage> = {
   isOfProject: boolean
   /** Its own options. */
   options?: Record<string, string>
+  /** A call as it is typed after `payweave`, for the help. */
+  example?: string
   schema: S
+  /** How it works with the keys of a merchant, where the public API has it. */
+  own?: { options: Record<string, string>; run: Command['run'] }
 }
 
 /** A command that lists. */
@@ -54,7 +59,10 @@ export const createdOptions = {
 } as const
 
 /** The times of `createdOptions` as an RPC takes them; unset without them. Throws a UsageError for any other form. */
-export function createdTimes({ options }: Pick<Reader, 'options'>): { startTime?: Timestamp; endTime?: Timestamp } {
+export function createdTimes({ options }: Pick<Reader, 'options'>): {
+  startTime?: Timestamp
+  endTime?: Timestamp
+} {
   const startTime = timeOf(options, 'created-from')
   const endTime = timeOf(options, 'created-to')
   return { ...(startTime && { startTime }), ...(endTime && { endTime }) }
@@ -84,7 +92,8 @@ export function listCommand<S extends DescMessage>(spec: ListSpec<S>): Command {
     operands: '',
     summary,
     options: { ...optionsOf(spec), limit: 'maximum number (50)' },
-    run: (context) =>
+    ...exampleOf(spec),
+    run: byEither(spec, (context) =>
       withReader(spec, context, async (reader) => {
         const limit = wholeNumber(context.options['limit'] ?? '50', 'limit', 1_000_000)
         const pages = pagesOf(limit, (pageSize, pageToken) =>
@@ -92,7 +101,23 @@ export function listCommand<S extends DescMessage>(spec: ListSpec<S>): Command {
         )
         await printList(context, shape, pages)
       }),
+    ),
   }
+}
+
+/** Works with the keys of a merchant where they were given and the public API can, else with a bearer. */
+function byEither({ own }: Shared<DescMessage>, run: Command['run']): Command['run'] {
+  if (own === undefined) return run
+  return (context) => {
+    if (hasMerchantKeys(context)) return own.run(context)
+    const wrong = Object.keys(own.options).find((name) => context.options[name] !== undefined)
+    if (wrong !== undefined) throw new UsageError(`--${wrong} needs the keys of a merchant`)
+    return run(context)
+  }
+}
+
+function exampleOf({ example }: Shared<DescMessage>): { example?: string } {
+  return example === undefined ? {} : { example }
 }
 
 /** A command that shows one thing, which its only operand names. */
@@ -114,20 +139,31 @@ export function showCommand<S extends DescMessage>(spec: ShowSpec<S>): Command {
     operands: `<${operand}>`,
     summary,
     options: optionsOf(spec),
-    run: (context) => {
+    ...exampleOf(spec),
+    run: byEither(spec, (context) => {
       const id = oneOperand(context, operand)
       return withReader(spec, context, async (reader) => {
         const found = await spec.read(reader, id)
         if (found === undefined) throw new Error('the answer is empty')
         if (context.json) context.print(jsonLine(schema, found))
-        else for (const line of factLines(schema, found)) context.print(line)
+        else for (const line of messageLines(schema, found)) context.print(line)
       })
-    },
+    }),
   }
 }
 
-function optionsOf({ part, isOfProject, options }: Shared<DescMessage>): Record<string, string> {
-  return { ...(isOfProject ? projectOption : {}), ...optionsFor(part), ...options }
+function optionsOf({
+  part,
+  isOfProject,
+  options,
+  own,
+}: Shared<DescMessage>): Record<string, string> {
+  return {
+    ...(isOfProject ? projectOption : {}),
+    ...optionsFor(part),
+    ...options,
+    ...(own && { ...merchantKeyOptions, ...own.options }),
+  }
 }
 
 async function withReader(
@@ -144,9 +180,13 @@ async function withReader(
   }
 }
 
-/** The fields of a message, one a line, named as in the contract: `amount.currency  USD`. */
-function factLines<S extends DescMessage>(schema: S, message: MessageShape<S>): string[] {
-  const facts = [...factsOf(toJson(schema, message, { useProtoFieldName: true }), '')]
+function messageLines<S extends DescMessage>(schema: S, message: MessageShape<S>): string[] {
+  return factLines(toJson(schema, message, { useProtoFieldName: true }))
+}
+
+/** The fields of a JSON object, one a line: `amount.currency  USD`. */
+export function factLines(value: unknown): string[] {
+  const facts = [...factsOf(value, '')]
   const width = Math.max(0, ...facts.map(([name]) => name.length))
   return facts.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}`)
 }

@@ -36,6 +36,13 @@ import { time, valueOf, wordOf } from '../output/print.ts'
 import { UsageError } from '../usage-error.ts'
 import { apiLogCommands } from './api-log.ts'
 import { createdOptions, createdTimes, listCommand, money, showCommand } from './list-command.ts'
+import {
+  institutionOption,
+  listOwnTransfers,
+  ownTransferOptions,
+  showOwnQuote,
+  showOwnTransfer,
+} from './own-transfers.ts'
 
 const isOfProject = true
 
@@ -107,6 +114,7 @@ export const projectListCommands: Command[] = [
   }),
   listCommand({
     name: 'balance statement',
+    example: 'balance statement --created-from "2026-12-01 00:00:00" --limit 20',
     summary: "Lists the postings of a project's float, newest first.",
     part: 'accounts',
     isOfProject,
@@ -157,7 +165,10 @@ export const projectListCommands: Command[] = [
   }),
   listCommand({
     name: 'transfer list',
-    summary: 'Lists the institution transactions of a project, newest first.',
+    summary:
+      'Lists the institution transactions of a project, newest first; with merchant keys those of a number, of seven days without --created-from.',
+    example: 'transfer list --status completed --created-from "2026-12-01 00:00:00"',
+    own: { options: ownTransferOptions, run: listOwnTransfers },
     part: 'institution',
     isOfProject,
     options: { status: 'pending, completed, failed or cancelled', ...createdOptions },
@@ -183,8 +194,11 @@ export const projectListCommands: Command[] = [
   }),
   showCommand({
     name: 'transfer show',
-    summary: 'Shows an institution transaction with its parties and fees.',
-    operand: 'movement id',
+    summary:
+      'Shows an institution transaction with its parties and fees; with merchant keys its state, by your transaction id.',
+    operand: 'movement or transaction id',
+    example: 'transfer show 0197a9b0-3f6a-7000-8000-000000000001',
+    own: { options: institutionOption, run: showOwnTransfer },
     part: 'institution',
     isOfProject,
     schema: TransactionSchema,
@@ -269,6 +283,8 @@ export const projectListCommands: Command[] = [
     name: 'quote show',
     summary: 'Shows a quote with the transaction that executed it.',
     operand: 'quote id',
+    example: 'quote show 0197a9b0-3f6a-7000-8000-000000000001',
+    own: { options: institutionOption, run: showOwnQuote },
     part: 'quotes',
     isOfProject,
     schema: QuoteSchema,

@@ -96,6 +96,7 @@ export const staffListCommands: Command[] = [
   }),
   listCommand({
     name: 'balance open',
+    example: 'balance open --account refunds_unpaid',
     summary:
       'Lists the money that must not stay where it is, by project and currency: in suspense, or with --account refunds_unpaid; at most 200.',
     part: 'accounts',

@@ -28,6 +28,11 @@ const groups: Record<string, { heading: string; says: string; alias?: string }> 
     says: 'payment requests of a merchant: list, show, events, cancel, refund',
     alias: 'payment',
   },
+  account: {
+    heading: 'Merchants:',
+    says: 'balance and history of an account',
+    alias: 'accounts',
+  },
   deliveries: {
     heading: 'Merchants:',
     says: 'pushes: list, show, replay, cancel, lanes',

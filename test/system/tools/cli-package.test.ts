@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { portableCommands } from '../../../clients/cli/portable-commands.ts'
 import { temporaryFolder } from '../../support/servers.ts'
 import { merchant, order, sharedMesh } from '../harness.ts'
 
@@ -53,4 +54,23 @@ it('the package of the command line lists payments with keys alone, and projects
   const known = payweave('project', 'list', '--data-dir', mesh.dataDir)
   expect(known).toMatchObject({ code: 0, out: expect.stringContaining(' demo\n'), err: '' })
   expect(payweave('conformance', '--list')).toMatchObject({ code: 0, err: '' })
+})
+
+it('the package of the command line lists merchants, shows business time and the state of a system', () => {
+  const local = (...words: string[]) => payweave(...words, '--data-dir', mesh.dataDir)
+  const merchants = local('merchant', 'list', '--project', 'demo')
+  expect(merchants).toMatchObject({ code: 0, out: expect.stringMatching(/^MERCHANT /), err: '' })
+  const clock = local('sandbox', 'clock', 'show')
+  expect(clock).toMatchObject({ code: 0, out: expect.stringMatching(/^business time /), err: '' })
+  expect(payweave('status', '--base-url', base_url).out).toMatch(/^(not )?ready /)
+  expect(payweave('sandbox', 'reset')).toMatchObject({ code: 2, out: '' })
+  expect(payweave('merchant', 'preview').code).toBe(2)
+})
+
+it('the package of the command line has every command but those of a machine, and each has its help', () => {
+  const { out } = payweave('--help')
+  const packed = new Set(portableCommands.map(({ name }) => name.split(' ')[0]))
+  expect([...packed].filter((group) => !out.includes(`\n  ${group}`))).toEqual([])
+  const help = payweave('replay', 'list', '--help')
+  expect(help).toMatchObject({ code: 0, out: expect.stringContaining('Example:') })
 })

@@ -1,8 +1,9 @@
-// The commands on payments against the running system, with the keys of a merchant alone, as docs/operate/cli.md shows them.
+// The commands on payments against the running system, with the keys of a merchant alone, as docs/integrate/cli-merchant.md shows them.
 import { describe, expect, it } from 'vitest'
+import { startReceiver, status } from '../../delivery/receiver.ts'
 import { runHere, startProcess } from '../../support/command-line.ts'
 import { eventually } from '../../support/eventually.ts'
-import { detailsOf, merchant, order, payer, receiver, sharedMesh } from '../harness.ts'
+import { detailsOf, merchant, order, payer, person, receiver, sharedMesh } from '../harness.ts'
 
 const mesh = sharedMesh()
 const { base_url, projects } = mesh.sandbox
@@ -151,6 +152,80 @@ describe('the commands on payments', { concurrent: true }, () => {
     expect(receipt?.['receipt_id']).toBe(body['receipt_id'])
     const written = await withKeys('bill', 'receipt', id, '--out', '/nowhere/receipt.pdf')
     expect([written.code, written.err]).toEqual([2, expect.stringContaining('--token')])
+  })
+
+  it('payweave shows quotes, transfers, and balance and history of an account, by the keys of the merchant', async () => {
+    const factsOf = async (outcome: string) => {
+      const { code, out } = await runHere(mesh.dataDir, 'trigger', outcome, '--json')
+      expect([outcome, code]).toEqual([outcome, 0])
+      return rows(out).at(-1)?.['facts'] as Record<string, unknown>
+    }
+    const wallet = ['--institution', 'Demo Wallet']
+    const quote = String((await factsOf('quote.made'))['quote_id'])
+    const shown = await withKeys('quote', 'show', quote, ...wallet)
+    expect(shown).toMatchObject({ code: 0, err: '' })
+    expect(shown.out).toMatch(/^quote_status +active$/m)
+    const json = rows((await withKeys('quote', 'show', quote, ...wallet, '--json')).out)
+    expect(json).toMatchObject([{ quote_id: quote, request_amount: '10.00', fees: {} }])
+    const unknown = await withKeys('quote', 'show', crypto.randomUUID(), ...wallet)
+    expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('QUOTE_NOT_FOUND')])
+    const unnamed = await withKeys('quote', 'show', quote)
+    expect([unnamed.code, unnamed.err]).toEqual([2, expect.stringContaining('--institution')])
+    const withBearer = await runHere(mesh.dataDir, 'quote', 'show', quote, ...wallet)
+    expect([withBearer.code, withBearer.err]).toEqual([2, expect.stringContaining('keys')])
+
+    const id = String((await factsOf('transfer.p2p'))['transaction_id'])
+    const transfer = await withKeys('transfer', 'show', id, ...wallet)
+    expect(transfer.out).toMatch(/^transaction_status +completed$/m)
+    const list = ['transfer', 'list', '--mobile-number', person(11), '--limit', '300']
+    const listed = await withKeys(...list)
+    expect(listed.out).toMatch(/^POSTED +TRANSACTION +TYPE +STATUS /)
+    expect(listed.out).toContain(id)
+    const past = ['--created-to', '2026-01-02 00:00:00']
+    expect((await withKeys(...list, ...past)).out).toBe('no transfers\n')
+    expect((await withKeys('transfer', 'list')).code).toBe(2)
+    expect((await withKeys(...list, '--status', 'pending')).code).toBe(2)
+
+    const balance = await withKeys('account', 'balance', person(11))
+    expect(balance.out).toMatch(/^available_balance +\d+\.\d\d$/m)
+    const history = await withKeys('account', 'history', person(11), '--limit', '300')
+    expect(history.out).toMatch(/^POSTED +TRANSACTION +TYPE +STATUS /)
+    expect(history.out).toContain(id)
+    const none = await withKeys('account', 'history', person(11), ...past)
+    expect(none).toMatchObject({ code: 0, out: 'no transactions\n' })
+    const nobody = await withKeys('account', 'balance', '+12462000000')
+    expect([nobody.code, nobody.err]).toEqual([1, expect.stringContaining('ACCOUNT_NOT_FOUND')])
+  })
+
+  it('payweave listen follows the pushes of the merchant by their keys, and passes each on once as its receiver gets it', async () => {
+    const handler = await startReceiver(status(418))
+    const to = ['--forward-to', `${handler.url}/pushes`, ...credentials]
+    const listening = startProcess('/nowhere', 'listen', ...to)
+    await eventually(() => listening.err().includes('follows the pushes'))
+    const inbox = receiver(mesh)
+    const { id } = await shop.create(order({ urls: inbox.urls }))
+    await shop.cancel(id)
+    const mine = () =>
+      handler.requests.filter(({ headers }) => headers['pw-payment-details-id'] === id)
+    // Created and cancelled, and the callback.
+    await eventually(() => expect(mine()).toHaveLength(3))
+    const [first] = mine()
+    const push = String(first?.headers['pw-delivery-id'])
+    const [{ body } = {}] = rows((await withKeys('deliveries', 'show', push, '--json')).out)
+    expect([first?.path, first?.body]).toEqual(['/pushes', body])
+    expect((await withKeys('deliveries', 'replay', push)).code).toBe(0)
+    await eventually(() => listening.out().includes(push))
+    listening.child.kill('SIGINT')
+    expect(await listening.ended).toMatchObject({ code: 0 })
+    expect(mine()).toHaveLength(3)
+    expect(listening.err()).toContain('/pushes: HTTP 418')
+    await handler.close()
+    const port = await withKeys('listen', '--port', '9000')
+    expect([port.code, port.err]).toEqual([2, expect.stringContaining('--port')])
+    const here = startProcess('/nowhere', 'listen', '--port', '0')
+    await eventually(() => here.err().includes('--base-url and the keys'))
+    here.child.kill('SIGINT')
+    expect((await here.ended).code).toBe(0)
   })
 
   it('payweave payments refuses an unknown payment, a wrong filter and a missing key, and prints no key', async () => {

@@ -1,14 +1,10 @@
-// The commands on merchants and on how their payers' pages look.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { Failure } from '#core/errors/errors.ts'
-import { languageOfTag } from '#core/text/language.ts'
+// The commands on merchants, but for the preview of their payers' pages.
+import { readFileSync } from 'node:fs'
 import {
   CreateMerchantResponseSchema,
   type Merchant,
   MerchantSchema,
 } from '#gen/payweave/accounts/v1/access_pb.js'
-import { brandFrom } from '../../gateway/pages/brand/brands.ts'
 import {
   type AccessWork,
   namingOptions,
@@ -18,12 +14,12 @@ import {
   projectNamed,
   projectOption,
   withAccess,
-} from './access.ts'
-import type { Command, CommandContext } from './command.ts'
-import { jsonLine, printable } from './output/print.ts'
-import { type ListShape, pagesOf, printList } from './output/table.ts'
-import { wholeNumber } from './parser/whole-number.ts'
-import { UsageError } from './usage-error.ts'
+} from '../access.ts'
+import type { Command, CommandContext } from '../command.ts'
+import { jsonLine, printable } from '../output/print.ts'
+import { type ListShape, pagesOf, printList } from '../output/table.ts'
+import { wholeNumber } from '../parser/whole-number.ts'
+import { UsageError } from '../usage-error.ts'
 
 const brandingOptions = {
   color: 'colour of buttons and links such as #0b57d0; none: the usual one',
@@ -51,6 +47,7 @@ export const merchantCommands: Command[] = [
     name: 'merchant list',
     operands: '',
     summary: 'Lists the merchants of a project, oldest first.',
+    example: 'merchant list --project demo',
     options: { ...namingOptions, ...projectOption, limit: 'maximum number (50)' },
     run: (context) => withAccess(context, listMerchants),
   },
@@ -68,19 +65,6 @@ export const merchantCommands: Command[] = [
       'Changes how pages and receipts of a merchant look; an omitted option changes nothing.',
     options: { ...namingOptions, ...projectOption, ...brandingOptions },
     run: (context) => withAccess(context, updateMerchant),
-  },
-  {
-    name: 'merchant preview',
-    operands: '<merchant>',
-    summary:
-      'Writes every state of a payer’s page and of a receipt with its branding, as HTML files.',
-    options: {
-      ...namingOptions,
-      ...projectOption,
-      out: 'folder for the files',
-      language: 'language of the pages, such as pt-BR (en)',
-    },
-    run: (context) => withAccess(context, previewMerchant),
   },
 ]
 
@@ -129,35 +113,6 @@ function wantedBranding({ options }: CommandContext) {
 /** What an option gives a merchant: nothing for "none". */
 function given(text = ''): string {
   return text === 'none' ? '' : text
-}
-
-const previewMerchant: AccessWork = async (context, access) => {
-  const { out, language: tag = 'en' } = context.options
-  const merchantId = oneOperand(context, 'merchant')
-  if (out === undefined) throw new UsageError('--out is missing')
-  const language = languageOfTag(tag)
-  if (language === undefined) throw new UsageError(`there are no pages in ${tag}`)
-  const projectId = await projectNamed(context, access)
-  const { merchant } = await access.getMerchant({ projectId, merchantId })
-  if (merchant === undefined) throw new Failure('MERCHANT_NOT_FOUND', 'the answer has no merchant')
-  const { businessName, branding } = merchant
-  // The other commands do without the gateway.
-  const { drawPreview, renderPreview } = await import(
-    '../../gateway/pages/preview/render-preview.ts'
-  )
-  const shown = { businessName, brand: brandFrom(branding) }
-  const { logoPng: logo } = branding?.logoDigest
-    ? await access.getMerchantLogo({ projectId, merchantId })
-    : {}
-  mkdirSync(out, { recursive: true })
-  const write = (file: string, content: string | Uint8Array) => {
-    const written = join(out, file)
-    writeFileSync(written, content)
-    context.print(context.json ? JSON.stringify({ file: written }) : written)
-  }
-  for (const { file, html } of await renderPreview(shown, language)) write(file, html)
-  for (const { file, pdf } of await drawPreview({ ...shown, logo }, language)) write(file, pdf)
-  if (logo !== undefined) writeFileSync(join(out, 'logo.png'), logo)
 }
 
 function printMerchant({ json, print }: CommandContext, merchant: Merchant | undefined): void {
