@@ -81,6 +81,7 @@ async function sendList(work: ProjectWork, replays: Replays) {
     },
     ...nextPageUrl(request.url, listed.nextPageToken),
     rpc: 'payweave.delivery.v1.ReplayService/ListReplayJobs',
+    commands: ['replay list'],
   }
   return sendSections(reply, { title: `Replays of ${name}`, sections: [list] })
 }

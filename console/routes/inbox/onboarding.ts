@@ -147,6 +147,7 @@ function filesSection({ reviewId, artefacts }: Onboarding): Section {
             ],
     },
     rpc: 'payweave.accounts.v1.OnboardingService/ReadOnboardingArtefact',
+    commands: ['onboarding file'],
   }
 }
 

@@ -96,6 +96,63 @@ it('every page of the staff and of access names commands of payweave, which exis
   }
 })
 
+const project = '/projects/:projectId'
+
+/** The commands that print what each file of a list has. The record of people's calls is the console's own. */
+const commandsOfFiles: Record<string, string[]> = {
+  '/api-log.csv': ['api-log all'],
+  '/approvals.csv': ['approval list'],
+  '/audit.csv': ['audit list'],
+  '/audit/actions.csv': ['audit actions'],
+  '/audit/calls.csv': [],
+  '/audit/catalogue.csv': ['audit catalogue'],
+  '/catalogue.csv': ['biller list'],
+  '/dead-letters.csv': ['deliveries dead-letters'],
+  '/dead-letters/events.csv': ['events dead'],
+  '/dead-letters/events/decisions.csv': ['events dead'],
+  '/inbox.csv': [
+    'onboarding list',
+    'bill reviews',
+    'refund list',
+    'balance suspense',
+    'ledger refused',
+    'deliveries dead-letters',
+  ],
+  '/ledger/refused.csv': ['ledger refused'],
+  '/projects.csv': ['project list'],
+  '/receivers.csv': ['deliveries receivers'],
+  '/routing.csv': ['routes list'],
+  '/routing/changes.csv': ['routes changes'],
+  '/stuck.csv': ['stuck list'],
+  [`${project}/api-log.csv`]: ['api-log list'],
+  [`${project}/approvals.csv`]: ['approval list'],
+  [`${project}/balances/settlements.csv`]: ['settlement list'],
+  [`${project}/balances/statement.csv`]: ['balance statement'],
+  [`${project}/bills.csv`]: ['bill list'],
+  [`${project}/customers.csv`]: ['customer list'],
+  [`${project}/developers/grants.csv`]: ['grant list'],
+  [`${project}/developers/keys.csv`]: ['key list'],
+  [`${project}/developers/signing-secrets.csv`]: ['institution secrets'],
+  [`${project}/ledger.csv`]: ['ledger list'],
+  [`${project}/payments.csv`]: ['payments list'],
+  [`${project}/pushes.csv`]: ['deliveries list'],
+  [`${project}/pushes/replays.csv`]: ['replay list'],
+  [`${project}/quotes.csv`]: ['quote list'],
+  [`${project}/receivers.csv`]: ['deliveries lanes'],
+  [`${project}/receivers/pauses.csv`]: ['deliveries pauses'],
+  [`${project}/transfers.csv`]: ['transfer list'],
+}
+
+it('every list of the console that a person can download is a command of payweave too', () => {
+  const files = routes.filter((route) => /^GET .*\.csv$/.test(route)).map((route) => route.slice(4))
+  expect(files.toSorted()).toEqual(Object.keys(commandsOfFiles).toSorted())
+  const names = new Set(portableCommands.map(({ name }) => name))
+  const missing = Object.values(commandsOfFiles).flatMap((commands) =>
+    commands.filter((name) => !names.has(name)),
+  )
+  expect(missing).toEqual([])
+})
+
 describe.each(localPeople.filter(({ project }) => project !== 'other'))('$role', ({ id, role }) => {
   const linksIn = ({ text }: { text: string }) => {
     const [, navigation = ''] = /<nav class="places"[^>]*>(.*?)<\/nav>/s.exec(text) ?? []
