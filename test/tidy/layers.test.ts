@@ -158,6 +158,7 @@ const mayImport: Record<string, readonly string[]> = {
     'test/support',
     'test/defects',
     'test/console',
+    'test/browser',
   ],
 }
 

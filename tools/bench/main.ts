@@ -5,6 +5,7 @@ import { compareLife, countLifeStatements, describeLife, measureRest } from './c
 import { compareQuotes } from './compare-quotes.ts'
 import { compareSessions } from './compare-sessions.ts'
 import { compareTransfers } from './compare-transfers.ts'
+import { describePaint, measurePaint } from './console/paint.ts'
 import { describeConsole, measureConsole } from './console.ts'
 import { measureDelivery } from './delivery/delivery.ts'
 import { measureLanes } from './delivery/lanes.ts'
@@ -90,6 +91,9 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
   },
   async console() {
     return { title: 'Console', lines: describeConsole(await measureConsole(say)) }
+  },
+  async paint() {
+    return { title: 'First paint', lines: describePaint(await measurePaint(say)) }
   },
   async list() {
     return { title: 'Lists of a merchant', lines: describeList(await measureList(say)) }
