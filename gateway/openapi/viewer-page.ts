@@ -14,7 +14,7 @@ export const viewerPage = `<!doctype html>
 </head>
 <body>
 <noscript>This page needs JavaScript. <a href="reference">The API reference</a> does not.</noscript>
-<main id="viewer"></main>
+<div id="viewer"></div>
 <script src="swagger-ui-bundle.js"></script>
 <script src="swagger-ui-standalone-preset.js"></script>
 <script type="module" src="try-it.js"></script>
@@ -114,6 +114,26 @@ const madeAnew = {
   'Idempotency-Key': requestHeaders['idempotencyKey']?.['example'],
 }
 
+/** What completes the viewer, after each change of what it shows. */
+const completion = `// What the viewer leaves out for those who use no mouse or see nothing.
+const complete = () => {
+  for (const list of document.querySelectorAll('#viewer select:not([aria-label])')) {
+    if (list.id === 'servers') list.setAttribute('aria-label', 'Server')
+    else if (list.labels.length === 0) list.setAttribute('aria-label', 'Example or type')
+  }
+  for (const heading of document.querySelectorAll('#viewer :is(h3, h4, h5):not([aria-level])')) {
+    heading.ariaLevel = heading.localName[1] - 1
+  }
+  const parts = { '.information-container': 'About', '.schemes-server-container': 'Server' }
+  for (const [part, name] of Object.entries(parts)) {
+    for (const found of document.querySelectorAll(part)) Object.assign(found, { role: 'region', ariaLabel: name })
+  }
+  for (const body of document.querySelectorAll('#viewer textarea:not([aria-label])')) body.ariaLabel = 'Body'
+  for (const text of document.querySelectorAll('#viewer pre:not([tabindex])')) text.tabIndex = 0
+}
+new MutationObserver(complete).observe(document.getElementById('viewer'), { childList: true, subtree: true })
+`
+
 /** The script that starts the viewer with one entry for each version. */
 export function viewerInitializer(versions: readonly string[]): string {
   const urls = versions.map((version) => ({
@@ -139,17 +159,7 @@ const fitted = (response) => {
     .replaceAll('"order-1001"', JSON.stringify(id))
   return response
 }
-// What the viewer leaves out for those who use no mouse or see nothing.
-const complete = () => {
-  for (const list of document.querySelectorAll('#viewer select:not([aria-label])')) {
-    if (list.id === 'servers') list.setAttribute('aria-label', 'Server')
-    else if (list.labels.length === 0) list.setAttribute('aria-label', 'Example or type')
-  }
-  for (const body of document.querySelectorAll('#viewer textarea:not([aria-label])')) body.ariaLabel = 'Body'
-  for (const text of document.querySelectorAll('#viewer pre:not([tabindex])')) text.tabIndex = 0
-}
-new MutationObserver(complete).observe(document.getElementById('viewer'), { childList: true, subtree: true })
-const examples = ${JSON.stringify(madeAnew)}
+${completion}const examples = ${JSON.stringify(madeAnew)}
 const make = {
   'PW-request-date': () => new Date().toISOString().slice(0, 19).replace('T', ' '),
   'PW-request-id': () => crypto.randomUUID(),

@@ -7,6 +7,7 @@ import { startPages } from '../edge/stand-ins/checkout.ts'
 import { passedOver } from '../support/system-program.ts'
 import { findChromium, launchChromium } from './chromium.ts'
 import {
+  everyRule,
   expectAccessible,
   expectNoSidewaysScroll,
   expectReadable,
@@ -51,7 +52,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
       expect(plain.length).toBeGreaterThan(200)
       await go()
       expect(await main.innerText()).toBe(plain)
-      await expectAccessible(page)
+      await expectAccessible(page, everyRule)
       await page.emulateMedia({ colorScheme: 'dark' })
       await expectReadable(page)
       await expectNoSidewaysScroll(page)
@@ -69,7 +70,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     // The viewer reads a large document first.
     await operation.getByRole('button', { name: 'Try it out' }).click({ timeout: 60_000 })
     await operation.getByRole('button', { name: 'Execute' }).waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, everyRule)
     expect(complaints()).toEqual([])
     await close()
   }, 120_000)
@@ -80,7 +81,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     await page.keyboard.press('/')
     await page.keyboard.type('payment_not_refund')
     await page.getByRole('link', { name: 'PAYMENT_NOT_REFUNDABLE' }).first().waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, everyRule)
     await page.keyboard.press('Enter')
     await page.waitForURL(`${pages.origin}/docs/errors#PAYMENT_NOT_REFUNDABLE`)
   })

@@ -11,6 +11,8 @@ const narrow = { width: 320, height: 640 }
 
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+/** All rules that axe has by default. */
+export const everyRule = [...rules, 'best-practice']
 /** The rules of these that depend on colours. */
 const colourRules = ['color-contrast', 'link-in-text-block']
 /** The rules of these that depend on where things are, and on their colours. */
@@ -83,12 +85,12 @@ export async function follow(page: Page, act: () => Promise<void>): Promise<void
 }
 
 /**
- * Holds a page against WCAG 2.2 AA. Frames are of other origins, and not ours. The rules are read once for a page, though it is
+ * Holds a page against WCAG 2.2 AA, or against rules with other tags. Frames are of other origins, and not ours. The rules are read once for a page, though it is
  * looked at in many ways: reading them takes as long as a look.
  */
-export async function expectAccessible(page: Page): Promise<void> {
+export async function expectAccessible(page: Page, tags = rules): Promise<void> {
   if (!(await page.evaluate(hasRules))) await page.evaluate(axe)
-  expect(await page.evaluate(violations, { type: 'tag', values: rules })).toEqual([])
+  expect(await page.evaluate(violations, { type: 'tag', values: tags })).toEqual([])
 }
 
 /** Holds a page that is accessible against the rules that another width or theme can break. */
