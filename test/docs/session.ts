@@ -99,7 +99,10 @@ function withPortsOf({ portBase, sandbox }: SharedMesh, code: string): string {
     .replaceAll(/127\.0\.0\.1:71(\d\d)/g, (_, part) => `127.0.0.1:${portBase + Number(part)}`)
 }
 
-/** The files of the repository, the data folder of the system, and our packages under their published names. */
+/**
+ * The files of the repository, the data folder of the system, our packages under their published names, and the file that a Python
+ * environment is activated by, because pages make such an environment where commands are only checked.
+ */
 function makeCheckout(folder: string, { dataDir }: SharedMesh): string {
   const checkout = path.join(folder, 'checkout')
   fs.mkdirSync(checkout)
@@ -109,6 +112,9 @@ function makeCheckout(folder: string, { dataDir }: SharedMesh): string {
     fs.symlinkSync(path.join(root, name), path.join(checkout, name))
   }
   fs.symlinkSync(dataDir, path.join(checkout, '.payweave'))
+  const environment = path.join(checkout, '.venv/bin')
+  fs.mkdirSync(environment, { recursive: true })
+  fs.writeFileSync(path.join(environment, 'activate'), '')
   linkPackages(folder)
   return checkout
 }
