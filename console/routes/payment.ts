@@ -180,7 +180,7 @@ function payersOf(work: ProjectWork, payment: Payment, publicBaseUrl: string): S
   return {
     heading: 'Payers',
     table: {
-      head: ['Number', 'Name', 'Pays by', 'Amount', 'Fee', 'State', 'Link', 'QR'],
+      head: ['Number', 'Name', 'Pays by', 'Amount', 'Fee', 'State', 'QR', 'Link'],
       empty: 'No payers.',
       rows: payers.map((payer) => [
         text(payer.mobileNumber),
@@ -191,8 +191,8 @@ function payersOf(work: ProjectWork, payment: Payment, publicBaseUrl: string): S
         amount(money(payer.amountMinor, currency)),
         amount(money(payer.feeMinor, currency)),
         { state: wordOf(PayerState, payer.state) },
-        code(linkOf(payer, publicBaseUrl)),
         qrCell(payer),
+        code(linkOf(payer, publicBaseUrl)),
       ]),
     },
   }
