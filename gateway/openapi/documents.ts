@@ -12,7 +12,7 @@ import { acceptsGzip } from '../http/body/media-type.ts'
 import type { OpenPaths } from '../http/failures.ts'
 import type { RouteRow } from '../http/route.ts'
 import type { EdgeSettings } from '../options.ts'
-import { isLoopbackHost } from './viewer-keys.ts'
+import { isFromThisMachine } from './viewer-keys.ts'
 import { viewerInitializer, viewerPage, viewerStyle } from './viewer-page.ts'
 
 const [defaultVersion] = contractVersions
@@ -133,11 +133,10 @@ export function registerDocuments(
   document('/asyncapi.json', () => pushes)
   // Relative, so that it also leads there behind a prefix.
   app.get('/docs/', (_, reply) => reply.redirect('../docs', 308))
-  app.get(pathOf(viewerKeysFile), (request, reply) =>
-    reply
-      .header('cache-control', 'no-store')
-      .send(isLoopbackHost(request.headers.host) ? (viewerKeys ?? {}) : {}),
-  )
+  app.get(pathOf(viewerKeysFile), ({ socket, headers }, reply) => {
+    const isServed = isFromThisMachine(socket.remoteAddress, headers.host)
+    return reply.header('cache-control', 'no-store').send(isServed ? (viewerKeys ?? {}) : {})
+  })
   for (const [name, content] of Object.entries(viewerFiles)) {
     page(pathOf(name), () => served(typeOf(name), content))
   }

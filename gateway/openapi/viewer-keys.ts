@@ -1,5 +1,6 @@
 // The keys of a local sandbox that /docs/try-it fills in, so that the first request of a reader succeeds.
 import fs from 'node:fs'
+import { isLoopback } from '#core/text/address.ts'
 import type { Environment } from '#platform/config/setting.ts'
 import { ConfigurationError } from '#platform/process/configuration-error.ts'
 
@@ -28,9 +29,9 @@ export function readViewerKeys(
 }
 
 /**
- * Whether a browser asked for an address of its own machine, by the `Host` of its request. A page of another site cannot read the
- * keys: its requests have its own host, even if that resolves to this machine.
+ * Whether a request came from this machine (`peer`, the address that its connection is from) to an address of this machine (`host`, its
+ * header). Without the second a page of another site could read the keys, from a name that resolves to this machine.
  */
-export function isLoopbackHost(host = ''): boolean {
-  return loopbackHost.test(host)
+export function isFromThisMachine(peer = '', host = ''): boolean {
+  return isLoopback(peer) && loopbackHost.test(host)
 }

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { publicReasons } from '#core/errors/errors.ts'
-import { readViewerKeys } from '../../gateway/openapi/viewer-keys.ts'
+import { isFromThisMachine, readViewerKeys } from '../../gateway/openapi/viewer-keys.ts'
 import { apiKey, type EdgeFixture, keys, startEdge } from './harness.ts'
 
 const viewerKeys = { subscriptionKey: keys.demo, apiKey }
@@ -172,6 +172,9 @@ describe('/docs', () => {
     for (const host of ['pay.example', 'localhost.pay.example', '127.0.0.1.pay.example:80']) {
       expect(await asked(host)).toEqual({})
     }
+    expect(isFromThisMachine('127.0.0.1', 'localhost:8080')).toBe(true)
+    expect(isFromThisMachine('192.0.2.7', 'localhost:8080')).toBe(false)
+    expect(isFromThisMachine(undefined, 'localhost:8080')).toBe(false)
   })
 
   it('/docs/try-it-keys.json has no keys of production, and none that are no test keys', () => {
