@@ -103,6 +103,7 @@ export function newProject(name: string, texts: Texts) {
     attemptCount: 1,
     eventId: randomUUID(),
     occurredTime: time,
+    body: new TextEncoder().encode(texts.body),
     attempts: [
       {
         number: 1,
