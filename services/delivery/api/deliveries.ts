@@ -2,10 +2,10 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { pageOf, pageSizeOf, timePlaceIn, tokenOf } from '#core/paging.ts'
+import { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
 import type { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Database } from '#platform/db/db.ts'
-import { projectOf } from '#platform/rpc/auth/callers.ts'
-import { mayCall } from '#platform/rpc/auth/roles.ts'
+import { permissionOf, projectOf } from '#platform/rpc/auth/callers.ts'
 import { currentContext } from '#platform/rpc/context.ts'
 import { cancelDelivery, replayDelivery } from '../store/operate-store.ts'
 import {
@@ -65,7 +65,7 @@ export function deliveryService(
       if (row === undefined) throw unknownDelivery()
       const attempts = await listAttempts(db, row.deliveryId)
       const path = URL.parse(row.url)?.pathname ?? ''
-      const body = mayRead(row, projectId) ? row.body : new Uint8Array()
+      const body = mayReadBody(row) ? row.body : new Uint8Array()
       const delivery = { ...wireDelivery(row), path, body }
       return { delivery: { ...delivery, attempts: attempts.map(wireAttempt) } }
     },
@@ -89,12 +89,13 @@ export function deliveryService(
   }
 }
 
+const mayReadPersonalData = permissionOf(CustomerService.method.getPersonalData)
+
 /** Whether the caller may read the body of a push: that of an onboarding has the number of an account holder. */
-function mayRead({ kind }: DeliveryRow, projectId: string): boolean {
-  const person = currentContext()?.caller?.person
-  if (kind !== 'onboarding' || person === undefined) return true
-  const rpc = 'payweave.accounts.v1.CustomerService/GetPersonalData'
-  return mayCall(person.memberships, rpc, projectId)
+function mayReadBody({ kind }: DeliveryRow): boolean {
+  if (kind !== 'onboarding') return true
+  const caller = currentContext()?.caller
+  return caller !== undefined && mayReadPersonalData(caller)
 }
 
 /** The place before all deliveries of one moment, since the order is from the newest to the oldest. */

@@ -10,7 +10,7 @@ import {
   ListDeliveriesRequestSchema,
 } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { parseMembership } from '#platform/rpc/auth/roles.ts'
-import { type Caller, runWithContext } from '#platform/rpc/context.ts'
+import { type Caller, type Person, runWithContext } from '#platform/rpc/context.ts'
 import { newTraceparent } from '#platform/telemetry/spans.ts'
 import { deliveryService } from '../../../services/delivery/api/deliveries.ts'
 import type { Tail } from '../../../services/delivery/api/tail.ts'
@@ -79,21 +79,24 @@ it('pushes of a time are read by the index of the project', async () => {
   expect(plan).not.toContain('Seq Scan on delivery')
 })
 
-/** Reads a push as a person with a role, or as a bearer. */
-async function getAs(role: string | undefined, deliveryId: string) {
+/** Reads a push as a person with a role, or as a bearer that lists methods. */
+async function getAs(who: string | { rpcs: string[] }, deliveryId: string) {
   const { projectId } = harness
-  const memberships = [parseMembership(role ?? '')].filter((one) => one !== undefined)
-  const person = { id: 'ama@example.com', memberships }
   const caller: Caller =
-    role === undefined
-      ? { kind: 'bearer', name: 'reports' }
-      : { kind: 'service', name: 'console', person, projectId }
+    typeof who === 'string'
+      ? { kind: 'service', name: 'console', person: personOf(who), projectId }
+      : { kind: 'bearer', name: 'reports', projectId, ...who }
   const context = { requestId: randomUUID(), traceparent: newTraceparent(), caller }
   return await runWithContext(context, async () => {
     const request = create(GetDeliveryRequestSchema, { projectId, deliveryId })
     const { delivery } = await service.getDelivery(request, undefined as never)
     return { path: delivery?.path, body: Buffer.from(delivery?.body ?? []).toString() }
   })
+}
+
+function personOf(role: string): Person {
+  const memberships = [parseMembership(role)].filter((one) => one !== undefined)
+  return { id: 'ama@example.com', memberships }
 }
 
 it('a push shows its path without the query, and its body, but that of an onboarding only to those who may read personal data', async () => {
@@ -107,11 +110,17 @@ it('a push shows its path without the query, and its body, but that of an onboar
   const path = '/hooks/1'
   const viewer = `merchant_viewer:${projectId}`
   const developer = `merchant_developer:${projectId}`
-  for (const role of [undefined, 'support', 'operator', 'administrator']) {
-    expect([role, await getAs(role, onboarding)]).toEqual([role, { path, body }])
+  const reads = 'payweave.delivery.v1.DeliveryService/*'
+  const all = { rpcs: ['*'] }
+  const reader = { rpcs: [reads, 'payweave.accounts.v1.CustomerService/GetPersonalData'] }
+  const reports = { rpcs: [reads] }
+  for (const who of [all, reader, 'support', 'operator', 'administrator']) {
+    expect([who, await getAs(who, onboarding)]).toEqual([who, { path, body }])
   }
-  for (const role of [viewer, developer, 'finance']) {
-    expect([role, await getAs(role, onboarding)]).toEqual([role, { path, body: '' }])
+  for (const who of [reports, viewer, developer, 'finance']) {
+    expect([who, await getAs(who, onboarding)]).toEqual([who, { path, body: '' }])
   }
-  expect(await getAs(viewer, notify)).toEqual({ path, body: '{"event_type":"payment_initiated"}' })
+  for (const who of [reports, viewer]) {
+    expect(await getAs(who, notify)).toEqual({ path, body: '{"event_type":"payment_initiated"}' })
+  }
 })

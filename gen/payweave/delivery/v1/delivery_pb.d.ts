@@ -251,8 +251,8 @@ export declare type Delivery = Message<"payweave.delivery.v1.Delivery"> & {
   path: string;
 
   /**
-   * Bytes of the push, the same on each attempt. Set by GetDelivery only. That of an onboarding has the number of an
-   * account holder: people who may not call CustomerService/GetPersonalData get none.
+   * Body of the push, the same on each attempt. Set by GetDelivery only. Empty for the push of an onboarding if the
+   * caller may not call CustomerService/GetPersonalData, because it has an account holder's number.
    *
    * @generated from field: bytes body = 18;
    */

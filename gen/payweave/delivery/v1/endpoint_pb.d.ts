@@ -194,7 +194,7 @@ export declare type ListEndpointsRequest = Message<"payweave.delivery.v1.ListEnd
   onlyPaused: boolean;
 
   /**
-   * Lists those in this state of the breaker only. UNSPECIFIED: all states.
+   * Lists only lanes whose circuit breaker is in this state. UNSPECIFIED: any state.
    *
    * @generated from field: payweave.delivery.v1.BreakerState breaker = 5;
    */
@@ -241,7 +241,7 @@ export declare const ListEndpointsResponseSchema: GenMessage<ListEndpointsRespon
  */
 export declare type ListAllEndpointsRequest = Message<"payweave.delivery.v1.ListAllEndpointsRequest"> & {
   /**
-   * Lists those in this state of the breaker only. UNSPECIFIED: all states.
+   * Lists only lanes whose circuit breaker is in this state. UNSPECIFIED: any state.
    *
    * @generated from field: payweave.delivery.v1.BreakerState breaker = 1;
    */

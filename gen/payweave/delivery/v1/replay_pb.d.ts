@@ -424,7 +424,7 @@ export declare type ListReplayJobsRequest = Message<"payweave.delivery.v1.ListRe
   pageToken: string;
 
   /**
-   * Lists those in this state only. UNSPECIFIED: all states.
+   * Lists only replays in this state. UNSPECIFIED: any state.
    *
    * @generated from field: payweave.delivery.v1.ReplayJobState state = 4;
    */
