@@ -655,14 +655,14 @@ export declare type ListTransfersRequest = Message<"payweave.accounts.v1.ListTra
   } | { case: undefined; value?: undefined };
 
   /**
-   * First time of posting. Unset: no lower bound.
+   * Only transfers that were posted at this time or later.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 5;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * The time after the last time of posting. Unset: no upper bound.
+   * Only transfers that were posted before this time.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 6;
    */
@@ -710,8 +710,9 @@ export declare const ListTransfersRequestSchema: GenMessage<ListTransfersRequest
  */
 export declare type ListTransfersResponse = Message<"payweave.accounts.v1.ListTransfersResponse"> & {
   /**
-   * The transfers, newest first. A filter by type or account looks at 1,000 transfers for a page: a page may have fewer
-   * than its size, or none, while more follow.
+   * The transfers, newest first. A filter by type or account looks at 1,000 transfers of the project for a page: a page
+   * may have fewer than its size, or none, while more follow. By a customer's account, postings of other projects are
+   * read past and do not count.
    *
    * @generated from field: repeated payweave.accounts.v1.Transfer transfers = 1;
    */

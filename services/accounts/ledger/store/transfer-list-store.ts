@@ -78,8 +78,9 @@ type ListRow = { end_us: bigint | null; end_id: string | null } & (
 )
 
 /**
- * Transfers of a project, newest first, after a place: at most `limit` of the `scan` that it looks at, so that no filter makes it read
- * the whole list.
+ * Transfers of a project, newest first, after a place: at most `limit` of the `scan` that it looks at, so that no filter of the project's
+ * own transfers makes it read the whole list. By a customer's account it also reads past the account's postings of other projects, which
+ * `scan` does not count: that read has no bound but the number of these postings.
  */
 export async function findTransfers(
   q: Queryable,
