@@ -145,7 +145,7 @@ export function rpcMetrics(registry: Registry): RpcMetrics {
   let inFlight = 0
   void new Gauge({
     name: 'payweave_rpc_requests_in_flight',
-    help: 'Unary RPCs in flight, without streams, which may last.',
+    help: 'Unary RPCs in flight. Streams are not counted.',
     registers: [registry],
     collect() {
       this.set(inFlight)
