@@ -1,7 +1,7 @@
 // The commands that show, repeat and stop deliveries.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import { isUuid } from '#core/identity/id.ts'
 import {
   type Delivery,
@@ -75,8 +75,6 @@ export const deliveryCommands: Command[] = [
       ...filterOptions,
       ...ownFilterOptions,
       ...createdOptions,
-      from: 'with a bearer: like --created-from, in ISO 8601',
-      to: 'with a bearer: like --created-to, in ISO 8601',
       receiver: 'with a bearer: origin of the receivers, such as https://shop.example.com',
       subject: 'id of the payment request or account',
       rate: 'deliveries per second (50)',
@@ -181,7 +179,7 @@ async function show(context: CommandContext, connection: Connection, projectId: 
 
 async function replayOne(context: CommandContext, connection: Connection, projectId: string) {
   const deliveryId = oneId(context)
-  const ofMany = ['kind', 'state', 'from', 'to', 'rate', 'receiver', 'subject']
+  const ofMany = ['kind', 'state', 'rate', 'receiver', 'subject']
   for (const option of [...ofMany, ...Object.keys(createdOptions)]) {
     if (context.options[option] !== undefined) {
       throw new UsageError(`--${option} selects many deliveries and cannot be combined with <id>`)
@@ -291,32 +289,8 @@ function oneId({ operands }: CommandContext): string {
   throw new UsageError('name the delivery by its UUID')
 }
 
-/** When the deliveries of a replay were created, in either form. Throws a UsageError for another form, and for both at once. */
-function timesOf(context: CommandContext) {
-  const { options } = context
-  for (const name of ['from', 'to'] as const) {
-    if (options[name] !== undefined && options[`created-${name}`] !== undefined) {
-      throw new UsageError(`pass one of --${name} and --created-${name}`)
-    }
-  }
+/** When the deliveries of a replay were created. Throws as `createdTimes` does. */
+function timesOf(context: CommandContext): { fromTime?: Timestamp; toTime?: Timestamp } {
   const { startTime, endTime } = createdTimes(context)
-  return {
-    ...(startTime && { fromTime: startTime }),
-    ...(endTime && { toTime: endTime }),
-    ...timeOption('fromTime', 'from', options),
-    ...timeOption('toTime', 'to', options),
-  }
-}
-
-function timeOption<N extends string>(
-  field: N,
-  option: string,
-  options: CommandContext['options'],
-): Partial<Record<N, Timestamp>> {
-  const text = options[option]
-  if (text === undefined) return {}
-  const atMs = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(atMs))
-    throw new UsageError(`--${option} must be a time like 2026-03-01T10:00:00Z`)
-  return { [field]: timestampFromDate(new Date(atMs)) } as Partial<Record<N, Timestamp>>
+  return { ...(startTime && { fromTime: startTime }), ...(endTime && { toTime: endTime }) }
 }

@@ -29,9 +29,9 @@ export async function tailOwn(context: CommandContext): Promise<void> {
     'OUTCOME',
   ])
   await followOwn(context, {
-    begun: 'tailing',
+    startMessage: 'tailing',
     forMs: forS * 1_000,
-    async look(push, last = 0) {
+    async handle(push, last = 0) {
       if (push.attempts === last || (kind !== undefined && kind !== push.kind)) return last
       return show(context, table, await deliveries.get(push.delivery_id, signalOf(context)), last)
     },

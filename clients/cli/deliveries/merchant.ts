@@ -82,11 +82,9 @@ export async function replayOwn(context: CommandContext): Promise<void> {
 
 /** The filter of the API. What it does not know as a state or a time, it refuses by name. */
 function filterOf({ options }: CommandContext): DeliveryFilter {
-  for (const option of ['kind', 'from', 'to', 'key', 'receiver']) {
+  for (const option of ['kind', 'key', 'receiver']) {
     if (options[option] === undefined) continue
-    throw new UsageError(
-      `--${option} needs a bearer; with merchant keys use --event-type or --created-from`,
-    )
+    throw new UsageError(`--${option} needs a bearer; with merchant keys use --event-type`)
   }
   const filter = {
     payment_details_id: options['subject'],

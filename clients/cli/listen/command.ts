@@ -16,7 +16,7 @@ export const listenCommand: Command = {
   name: 'listen',
   operands: '',
   summary:
-    'Receives pushes on 127.0.0.1 and prints or forwards them, until Ctrl-C; with --base-url it follows the pushes of a merchant by their keys, and opens no port.',
+    "Receives pushes on 127.0.0.1 and prints or forwards them, until Ctrl-C; with --base-url it reads the merchant's pushes from the public API with the merchant's keys, and opens no port.",
   example: 'listen --base-url https://pay.example.com --forward-to http://127.0.0.1:3000/pushes',
   options: {
     'forward-to':
@@ -80,7 +80,7 @@ async function listen(context: CommandContext): Promise<void> {
   const folder = path.resolve(env['PAYWEAVE_DATA_DIR'] ?? '.payweave')
   if (!fs.existsSync(path.join(folder, 'sandbox.json'))) {
     warn(
-      `${folder} has no local start, and no other deployment posts to this address: for one, pass --base-url and the keys of a merchant`,
+      `${folder} has no sandbox.json. Only a local start can post to this address; for another deployment, pass --base-url and the keys of a merchant`,
     )
   }
   stopping.addEventListener('abort', () => finish(), { once: true })

@@ -1,4 +1,4 @@
-// `listen` for any deployment: reads the pushes of a merchant by the public API, with the merchant's keys.
+// `listen` for any deployment: reads the pushes of a merchant from the public API with the merchant's keys.
 import type { Delivery } from '../../sdk-typescript/index.ts'
 import { merchantOf, signalOf } from '../api/merchant.ts'
 import type { CommandContext } from '../command.ts'
@@ -8,15 +8,15 @@ import { UsageError } from '../usage-error.ts'
 import { forward, handlerUrl, type ReceivedPush, showPush } from './push.ts'
 
 /**
- * Prints each new push and passes a copy on to the handler, once. The receiver of the push gets it as well, and its retries are not
- * passed on. Rejects as `followOwn` does.
+ * Prints each new push and forwards a copy to the handler, once. The receiver of the push gets it as well, and its retries are not
+ * forwarded. Rejects as `followOwn` does.
  */
 export async function followPushes(context: CommandContext): Promise<void> {
   const { options, warn, stopping } = context
   for (const name of ['port', 'status']) {
     if (options[name] !== undefined) {
       throw new UsageError(
-        `--${name} is for pushes to this machine: with --base-url no port is opened`,
+        `--${name} cannot be combined with --base-url or --subscription-key, with which no port is opened`,
       )
     }
   }
@@ -26,9 +26,12 @@ export async function followPushes(context: CommandContext): Promise<void> {
   const { deliveries } = merchantOf(context)
   let count = 0
   await followOwn(context, {
-    begun: 'follows the pushes of the merchant; each is passed on once',
-    isEnough: () => count === most,
-    async look({ delivery_id: id, attempts }, last) {
+    startMessage:
+      handler === undefined
+        ? 'following the pushes of the merchant'
+        : `following the pushes of the merchant; each is forwarded once to ${handler.href}`,
+    isDone: () => count === most,
+    async handle({ delivery_id: id, attempts }, last) {
       if (last !== undefined) return attempts
       const push = pushOf(await deliveries.get(id, signalOf(context)))
       count += 1

@@ -1,4 +1,4 @@
-// Prints pushes, and passes them on to a handler of the merchant.
+// Prints pushes, and forwards them to a handler of the merchant.
 import type { CommandContext } from '../command.ts'
 import { printable } from '../output/print.ts'
 import { UsageError } from '../usage-error.ts'
@@ -33,18 +33,18 @@ const ofConnection = new Set(
   'connection content-length host keep-alive transfer-encoding'.split(' '),
 )
 
-/** Sends a push on as it came, and resolves to the response; 502 for a handler that cannot be reached. Never rejects. */
+/** Forwards a push as it came, and resolves to the response; 502 for a handler that cannot be reached. Never rejects. */
 export async function forward(
   handler: URL,
   { headers, body }: ReceivedPush,
   stopping: AbortSignal,
 ): Promise<{ status: number; says: string }> {
-  const passed = headers.filter(([name]) => !ofConnection.has(name))
+  const forwarded = headers.filter(([name]) => !ofConnection.has(name))
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(forwardWithinMs)])
   try {
     const answer = await fetch(handler, {
       method: 'POST',
-      headers: passed,
+      headers: forwarded,
       body,
       signal,
       redirect: 'manual',

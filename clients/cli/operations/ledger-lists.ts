@@ -19,7 +19,7 @@ export const ledgerListCommands: Command[] = [
     part: 'accounts',
     isOfProject: true,
     options: {
-      account: 'account id of a customer, float, or an account of ours, such as held',
+      account: "id of a customer's account, float, or an internal account such as held",
       type: 'for example payment, bill_payment or p2p',
       reference: 'transaction_id of a payment request or bill payment',
       ...createdOptions,
@@ -49,7 +49,7 @@ export const ledgerListCommands: Command[] = [
   }),
   showCommand({
     name: 'ledger show',
-    summary: 'Shows a transfer with its lines; credits are above zero.',
+    summary: 'Shows a transfer with its postings; a positive amount is a credit.',
     operand: 'transfer id',
     part: 'accounts',
     isOfProject: true,

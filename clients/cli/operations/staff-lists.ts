@@ -98,7 +98,7 @@ export const staffListCommands: Command[] = [
     name: 'balance open',
     example: 'balance open --account refunds_unpaid',
     summary:
-      'Lists the money that must not stay where it is, by project and currency: in suspense, or with --account refunds_unpaid; at most 200.',
+      'Lists the balances of suspense by project and currency; with --account refunds_unpaid, refunds that are still to be paid. At most 200.',
     part: 'accounts',
     isOfProject,
     options: { account: 'suspense or refunds_unpaid (suspense)' },

@@ -12,7 +12,8 @@ const eitherOptions = {
   ...merchantOptions,
   url: `with a bearer: ${url}`,
   token,
-  merchant: 'with a bearer: UUID of the merchant; the bearer of sandbox.json without --token',
+  merchant:
+    'with a bearer: UUID of the merchant. Without --token, the bearer of sandbox.json is used',
   project: 'name in sandbox.json (demo), or with a bearer UUID of the project',
 } as const
 

@@ -33,7 +33,8 @@ const maxPageSize = 100
 export async function listPayments(context: CommandContext): Promise<void> {
   const { options } = context
   const merchantId = merchantOf(context)
-  if (merchantId === '') throw new UsageError('--merchant is missing: a bearer has none of its own')
+  if (merchantId === '')
+    throw new UsageError('--merchant is missing: with a bearer, name the merchant to list')
   const wanted = {
     merchantId,
     transactionId: options['transaction-id'] ?? '',

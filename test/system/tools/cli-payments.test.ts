@@ -197,11 +197,11 @@ describe('the commands on payments', { concurrent: true }, () => {
     expect([nobody.code, nobody.err]).toEqual([1, expect.stringContaining('ACCOUNT_NOT_FOUND')])
   })
 
-  it('payweave listen follows the pushes of the merchant by their keys, and passes each on once as its receiver gets it', async () => {
+  it('payweave listen follows the pushes of the merchant by their keys, and forwards each once as its receiver gets it', async () => {
     const handler = await startReceiver(status(418))
     const to = ['--forward-to', `${handler.url}/pushes`, ...credentials]
     const listening = startProcess('/nowhere', 'listen', ...to)
-    await eventually(() => listening.err().includes('follows the pushes'))
+    await eventually(() => listening.err().includes(`forwarded once to ${handler.url}/pushes`))
     const inbox = receiver(mesh)
     const { id } = await shop.create(order({ urls: inbox.urls }))
     await shop.cancel(id)
