@@ -30,7 +30,12 @@ import { deliveryLines, jobLine, jsonLine, time, valueOf, wordOf } from '../outp
 import { type ListShape, pagesOf, printList } from '../output/table.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
 import { UsageError } from '../usage-error.ts'
-import { listOwn, ownFilterOptions, replayOwn, showOwn } from './merchant.ts'
+import {
+  listAsMerchant,
+  merchantFilterOptions,
+  replayAsMerchant,
+  showAsMerchant,
+} from './merchant.ts'
 
 const lookAgainMs = 500
 
@@ -51,19 +56,19 @@ export const deliveryCommands: Command[] = [
     options: {
       ...eitherOptions,
       ...filterOptions,
-      ...ownFilterOptions,
+      ...merchantFilterOptions,
       ...createdOptions,
       subject: 'id of the payment request or account',
       limit: 'maximum number (50)',
     },
-    run: (context) => byEither(context, listOwn, list),
+    run: (context) => byEither(context, listAsMerchant, list),
   },
   {
     name: 'deliveries show',
     operands: '<id>',
     summary: 'Shows a delivery with its attempts.',
     options: eitherOptions,
-    run: (context) => byEither(context, showOwn, show),
+    run: (context) => byEither(context, showAsMerchant, show),
   },
   {
     name: 'deliveries replay',
@@ -73,7 +78,7 @@ export const deliveryCommands: Command[] = [
     options: {
       ...eitherOptions,
       ...filterOptions,
-      ...ownFilterOptions,
+      ...merchantFilterOptions,
       ...createdOptions,
       receiver: 'with a bearer: origin of the receivers, such as https://shop.example.com',
       subject: 'id of the payment request or account',
@@ -81,7 +86,7 @@ export const deliveryCommands: Command[] = [
       key: 'idempotency key: a repeat with the same key returns the same replay',
     },
     run: (context) =>
-      byEither(context, replayOwn, context.operands.length > 0 ? replayOne : replayMany),
+      byEither(context, replayAsMerchant, context.operands.length > 0 ? replayOne : replayMany),
   },
   {
     name: 'deliveries cancel',
@@ -110,12 +115,12 @@ function refuseCancel(): never {
 /** Works by the public API with the keys of a merchant, else by the RPCs. */
 async function byEither(
   context: CommandContext,
-  own: (context: CommandContext) => Promise<void>,
+  withMerchantKeys: (context: CommandContext) => Promise<void>,
   work: Work,
 ): Promise<void> {
-  if (hasMerchantKeys(context)) return await own(context)
+  if (hasMerchantKeys(context)) return await withMerchantKeys(context)
   const { options } = context
-  const wrong = Object.keys(ownFilterOptions).find((name) => options[name] !== undefined)
+  const wrong = Object.keys(merchantFilterOptions).find((name) => options[name] !== undefined)
   if (wrong !== undefined) throw new UsageError(`--${wrong} needs the keys of a merchant`)
   return await withConnection(context, work)
 }

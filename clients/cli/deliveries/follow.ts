@@ -31,7 +31,7 @@ type Known = Map<string, number>
  * Follows the pushes until the command is stopped, its time is over or the follower is done. Rejects with a UsageError as `merchantOf`
  * throws it, and with a PayweaveError that is not transient.
  */
-export async function followOwn(context: CommandContext, follower: Follower): Promise<void> {
+export async function followAsMerchant(context: CommandContext, follower: Follower): Promise<void> {
   const { stopping, warn } = context
   const { startMessage, handle, isDone = () => false, forMs = Number.POSITIVE_INFINITY } = follower
   const untilMs = performance.now() + forMs

@@ -6,12 +6,12 @@ import { printable } from '../output/print.ts'
 import { openTable, type Table } from '../output/table.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
 import { UsageError } from '../usage-error.ts'
-import { followOwn } from './follow.ts'
+import { followAsMerchant } from './follow.ts'
 
 const maxS = 86_400
 
-/** Shows the attempts of the newest pushes as they end. Rejects as `followOwn` does. */
-export async function tailOwn(context: CommandContext): Promise<void> {
+/** Shows the attempts of the newest pushes as they end. Rejects as `followAsMerchant` does. */
+export async function tailAsMerchant(context: CommandContext): Promise<void> {
   const { options } = context
   const { kind } = options
   if (kind !== undefined && kind !== 'notify' && kind !== 'callback') {
@@ -28,7 +28,7 @@ export async function tailOwn(context: CommandContext): Promise<void> {
     'ATTEMPT',
     'OUTCOME',
   ])
-  await followOwn(context, {
+  await followAsMerchant(context, {
     startMessage: 'tailing',
     forMs: forS * 1_000,
     async handle(push, last = 0) {

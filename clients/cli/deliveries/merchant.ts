@@ -11,7 +11,7 @@ import { wholeNumber } from '../parser/whole-number.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** Filters that only the public API has. */
-export const ownFilterOptions = {
+export const merchantFilterOptions = {
   'event-type': 'with merchant keys: payment_completed, payment_refunded and so on',
 } as const
 
@@ -30,15 +30,15 @@ const deliveryShape: ListShape<DeliverySummary> = {
 }
 
 /** `deliveries list`. Rejects with a UsageError as `merchantOf` throws it, and with a PayweaveError. */
-export async function listOwn(context: CommandContext): Promise<void> {
+export async function listAsMerchant(context: CommandContext): Promise<void> {
   const count = wholeNumber(context.options['limit'] ?? '50', 'limit', 1_000_000)
   const filter = { ...filterOf(context), limit: Math.min(count, 100) }
   const pages = merchantOf(context).deliveries.list(filter, signalOf(context))
   await printList(context, deliveryShape, [await pages.take(count)])
 }
 
-/** `deliveries show`. Rejects as `listOwn` does. */
-export async function showOwn(context: CommandContext): Promise<void> {
+/** `deliveries show`. Rejects as `listAsMerchant` does. */
+export async function showAsMerchant(context: CommandContext): Promise<void> {
   const { json, print } = context
   const id = oneOperand(context, 'delivery id')
   const push = await merchantOf(context).deliveries.get(id, signalOf(context))
@@ -46,8 +46,8 @@ export async function showOwn(context: CommandContext): Promise<void> {
   else printOne(context, push)
 }
 
-/** `deliveries replay`, of one delivery or of all that match. Rejects as `listOwn` does. */
-export async function replayOwn(context: CommandContext): Promise<void> {
+/** `deliveries replay`, of one delivery or of all that match. Rejects as `listAsMerchant` does. */
+export async function replayAsMerchant(context: CommandContext): Promise<void> {
   const { json, print, operands, options } = context
   const rate = wholeNumber(options['rate'] ?? '50', 'rate', 1_000)
   const { deliveries } = merchantOf(context)

@@ -15,7 +15,7 @@ import { attemptResult, jsonLine, time, valueOf, wordOf } from '../output/print.
 import { openTable, type Table } from '../output/table.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
 import { withConnection } from './command.ts'
-import { tailOwn } from './merchant-tail.ts'
+import { tailAsMerchant } from './merchant-tail.ts'
 
 const maxS = 86_400
 const reconnectMs = 1_000
@@ -31,7 +31,8 @@ export const tailCommand: Command = {
     kind: 'notify, callback or onboarding',
     for: 'exit after this many seconds',
   },
-  run: (context) => (hasMerchantKeys(context) ? tailOwn(context) : withConnection(context, tail)),
+  run: (context) =>
+    hasMerchantKeys(context) ? tailAsMerchant(context) : withConnection(context, tail),
 }
 
 async function tail(context: CommandContext, connection: Connection, projectId: string) {

@@ -2,14 +2,14 @@
 import type { Delivery } from '../../sdk-typescript/index.ts'
 import { merchantOf, signalOf } from '../api/merchant.ts'
 import type { CommandContext } from '../command.ts'
-import { followOwn } from '../deliveries/follow.ts'
+import { followAsMerchant } from '../deliveries/follow.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
 import { UsageError } from '../usage-error.ts'
 import { forward, handlerUrl, type ReceivedPush, showPush } from './push.ts'
 
 /**
  * Prints each new push and forwards a copy to the handler, once. The receiver of the push gets it as well, and its retries are not
- * forwarded. Rejects as `followOwn` does.
+ * forwarded. Rejects as `followAsMerchant` does.
  */
 export async function followPushes(context: CommandContext): Promise<void> {
   const { options, warn, stopping } = context
@@ -25,7 +25,7 @@ export async function followPushes(context: CommandContext): Promise<void> {
     options['count'] === undefined ? undefined : wholeNumber(options['count'], 'count', 1e9)
   const { deliveries } = merchantOf(context)
   let count = 0
-  await followOwn(context, {
+  await followAsMerchant(context, {
     startMessage:
       handler === undefined
         ? 'following the pushes of the merchant'

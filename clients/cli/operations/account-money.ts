@@ -7,7 +7,7 @@ import { printable } from '../output/print.ts'
 import { type ListShape, printList } from '../output/table.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
 import { createdOptions } from './list-command.ts'
-import { printFacts, windowOf } from './own-facts.ts'
+import { printFacts, windowOf } from './merchant-output.ts'
 
 const operands = '<mobile number>'
 

@@ -38,7 +38,7 @@ type Shared<S extends DescMessage> = {
   example?: string
   schema: S
   /** How it works with the keys of a merchant, where the public API has it. */
-  own?: { options: Record<string, string>; run: Command['run'] }
+  withMerchantKeys?: { options: Record<string, string>; run: Command['run'] }
 }
 
 /** A command that lists. */
@@ -106,11 +106,13 @@ export function listCommand<S extends DescMessage>(spec: ListSpec<S>): Command {
 }
 
 /** Works with the keys of a merchant where they were given and the public API can, else with a bearer. */
-function byEither({ own }: Shared<DescMessage>, run: Command['run']): Command['run'] {
-  if (own === undefined) return run
+function byEither({ withMerchantKeys }: Shared<DescMessage>, run: Command['run']): Command['run'] {
+  if (withMerchantKeys === undefined) return run
   return (context) => {
-    if (hasMerchantKeys(context)) return own.run(context)
-    const wrong = Object.keys(own.options).find((name) => context.options[name] !== undefined)
+    if (hasMerchantKeys(context)) return withMerchantKeys.run(context)
+    const wrong = Object.keys(withMerchantKeys.options).find(
+      (name) => context.options[name] !== undefined,
+    )
     if (wrong !== undefined) throw new UsageError(`--${wrong} needs the keys of a merchant`)
     return run(context)
   }
@@ -156,13 +158,13 @@ function optionsOf({
   part,
   isOfProject,
   options,
-  own,
+  withMerchantKeys,
 }: Shared<DescMessage>): Record<string, string> {
   return {
     ...(isOfProject ? projectOption : {}),
     ...optionsFor(part),
     ...options,
-    ...(own && { ...merchantKeyOptions, ...own.options }),
+    ...(withMerchantKeys && { ...merchantKeyOptions, ...withMerchantKeys.options }),
   }
 }
 

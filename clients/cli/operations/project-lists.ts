@@ -38,11 +38,11 @@ import { apiLogCommands } from './api-log.ts'
 import { createdOptions, createdTimes, listCommand, money, showCommand } from './list-command.ts'
 import {
   institutionOption,
-  listOwnTransfers,
-  ownTransferOptions,
-  showOwnQuote,
-  showOwnTransfer,
-} from './own-transfers.ts'
+  listTransfersAsMerchant,
+  merchantTransferOptions,
+  showQuoteAsMerchant,
+  showTransferAsMerchant,
+} from './merchant-transfers.ts'
 
 const isOfProject = true
 
@@ -168,7 +168,7 @@ export const projectListCommands: Command[] = [
     summary:
       'Lists the institution transactions of a project, newest first; with merchant keys those of a number, of seven days without --created-from.',
     example: 'transfer list --status completed --created-from "2026-12-01 00:00:00"',
-    own: { options: ownTransferOptions, run: listOwnTransfers },
+    withMerchantKeys: { options: merchantTransferOptions, run: listTransfersAsMerchant },
     part: 'institution',
     isOfProject,
     options: { status: 'pending, completed, failed or cancelled', ...createdOptions },
@@ -198,7 +198,7 @@ export const projectListCommands: Command[] = [
       'Shows an institution transaction with its parties and fees; with merchant keys its state, by your transaction id.',
     operand: 'movement or transaction id',
     example: 'transfer show 0197a9b0-3f6a-7000-8000-000000000001',
-    own: { options: institutionOption, run: showOwnTransfer },
+    withMerchantKeys: { options: institutionOption, run: showTransferAsMerchant },
     part: 'institution',
     isOfProject,
     schema: TransactionSchema,
@@ -284,7 +284,7 @@ export const projectListCommands: Command[] = [
     summary: 'Shows a quote with the transaction that executed it.',
     operand: 'quote id',
     example: 'quote show 0197a9b0-3f6a-7000-8000-000000000001',
-    own: { options: institutionOption, run: showOwnQuote },
+    withMerchantKeys: { options: institutionOption, run: showQuoteAsMerchant },
     part: 'quotes',
     isOfProject,
     schema: QuoteSchema,

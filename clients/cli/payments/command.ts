@@ -1,7 +1,13 @@
 // The commands on payment requests: by the public API with the keys of a merchant, or by RPC with a bearer.
 import { merchantOptions } from '../api/merchant.ts'
 import { type Command, type CommandContext, optionsFor } from '../command.ts'
-import { cancelOwn, eventsOfOwn, listOwn, refundOwn, showOwn } from './merchant.ts'
+import {
+  cancelAsMerchant,
+  eventsAsMerchant,
+  listAsMerchant,
+  refundAsMerchant,
+  showAsMerchant,
+} from './merchant.ts'
 import { eventsOfPayment, listPayments, showPayment } from './staff.ts'
 
 const id = '<payment details id>'
@@ -34,7 +40,7 @@ export const paymentCommands: Command[] = [
       'created-to': 'created before this time',
       limit: 'maximum number (25)',
     },
-    run: byEither(listOwn, listPayments),
+    run: byEither(listAsMerchant, listPayments),
   },
   {
     name: 'payments show',
@@ -42,7 +48,7 @@ export const paymentCommands: Command[] = [
     summary: 'Shows a payment request with its payers and what happened to it.',
     example: 'payments show 0197a9b0-3f6a-7000-8000-000000000001',
     options: eitherOptions,
-    run: byEither(showOwn, showPayment),
+    run: byEither(showAsMerchant, showPayment),
   },
   {
     name: 'payments events',
@@ -50,27 +56,27 @@ export const paymentCommands: Command[] = [
     summary: 'Lists what happened to a payment request, oldest first.',
     example: 'payments events 0197a9b0-3f6a-7000-8000-000000000001 --json',
     options: eitherOptions,
-    run: byEither(eventsOfOwn, eventsOfPayment),
+    run: byEither(eventsAsMerchant, eventsOfPayment),
   },
   {
     name: 'payments cancel',
     operands: id,
     summary: 'Cancels a payment request that nobody has paid or is paying.',
     options: merchantOptions,
-    run: cancelOwn,
+    run: cancelAsMerchant,
   },
   {
     name: 'payments refund',
     operands: id,
     summary: 'Refunds a paid payment request in full.',
     options: { ...merchantOptions, reason: 'why, at most 200 characters' },
-    run: refundOwn,
+    run: refundAsMerchant,
   },
 ]
 
 /** Works with a bearer when one, or what only a bearer needs, was given; else with the keys of a merchant. */
-function byEither(own: Command['run'], withBearer: Command['run']): Command['run'] {
-  return (context) => (hasBearer(context) ? withBearer(context) : own(context))
+function byEither(withMerchantKeys: Command['run'], withBearer: Command['run']): Command['run'] {
+  return (context) => (hasBearer(context) ? withBearer(context) : withMerchantKeys(context))
 }
 
 function hasBearer({ options }: CommandContext): boolean {

@@ -14,20 +14,20 @@ import { type ListShape, printList } from '../output/table.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
 
 /** `payments cancel`. Rejects with a UsageError as `merchantOf` throws it, and with a PayweaveError. */
-export async function cancelOwn(context: CommandContext): Promise<void> {
+export async function cancelAsMerchant(context: CommandContext): Promise<void> {
   const payment = await merchantOf(context).payments.cancel(idOf(context), signalOf(context))
   printEnded(context, payment)
 }
 
-/** `payments refund`. Rejects as `cancelOwn` does. */
-export async function refundOwn(context: CommandContext): Promise<void> {
+/** `payments refund`. Rejects as `cancelAsMerchant` does. */
+export async function refundAsMerchant(context: CommandContext): Promise<void> {
   const { reason } = context.options
   const { payments } = merchantOf(context)
   printEnded(context, await payments.refund(idOf(context), reason, signalOf(context)))
 }
 
-/** `payments list`. Rejects as `cancelOwn` does. */
-export async function listOwn(context: CommandContext): Promise<void> {
+/** `payments list`. Rejects as `cancelAsMerchant` does. */
+export async function listAsMerchant(context: CommandContext): Promise<void> {
   const { options } = context
   const filter = {
     transaction_id: options['transaction-id'],
@@ -60,8 +60,8 @@ function cellsOf(payment: PaymentSummary): string[] {
   return [created, paymentId, status, `${amount} ${currency}`, paid, printable(transaction)]
 }
 
-/** `payments show`. Rejects as `cancelOwn` does. */
-export async function showOwn(context: CommandContext): Promise<void> {
+/** `payments show`. Rejects as `cancelAsMerchant` does. */
+export async function showAsMerchant(context: CommandContext): Promise<void> {
   const { json, print, paint } = context
   const { payments } = merchantOf(context)
   const payment = await payments.status(idOf(context), signalOf(context))
@@ -81,8 +81,8 @@ export async function showOwn(context: CommandContext): Promise<void> {
   await printList(context, eventShape, [events])
 }
 
-/** `payments events`. Rejects as `cancelOwn` does. */
-export async function eventsOfOwn(context: CommandContext): Promise<void> {
+/** `payments events`. Rejects as `cancelAsMerchant` does. */
+export async function eventsAsMerchant(context: CommandContext): Promise<void> {
   const { payments } = merchantOf(context)
   const events = await payments.events(idOf(context), signalOf(context))
   await printList(context, eventShape, [events])

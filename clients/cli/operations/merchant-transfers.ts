@@ -11,7 +11,7 @@ import { printable } from '../output/print.ts'
 import { type ListShape, printList } from '../output/table.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
 import { UsageError } from '../usage-error.ts'
-import { printFacts, windowOf } from './own-facts.ts'
+import { printFacts, windowOf } from './merchant-output.ts'
 
 /** The option that both have beside the keys. */
 export const institutionOption = {
@@ -19,7 +19,7 @@ export const institutionOption = {
 } as const
 
 /** Options of `transfer list` with merchant keys. */
-export const ownTransferOptions = {
+export const merchantTransferOptions = {
   'mobile-number': 'with merchant keys: number on either side',
   country: 'with merchant keys: ISO code of the country of a national number (US)',
 } as const
@@ -51,7 +51,7 @@ const transferFields = [
 ] as const
 
 /** `quote show`. Rejects with a UsageError as `merchantOf` throws it, and with a PayweaveError. */
-export async function showOwnQuote(context: CommandContext): Promise<void> {
+export async function showQuoteAsMerchant(context: CommandContext): Promise<void> {
   const name = { quote_id: oneOperand(context, 'quote id'), ...institutionOf(context) }
   const { institution, quotes } = merchantOf(context)
   const call = signalOf(context)
@@ -65,15 +65,15 @@ export async function showOwnQuote(context: CommandContext): Promise<void> {
   }
 }
 
-/** `transfer show`. Rejects as `showOwnQuote` does. */
-export async function showOwnTransfer(context: CommandContext): Promise<void> {
+/** `transfer show`. Rejects as `showQuoteAsMerchant` does. */
+export async function showTransferAsMerchant(context: CommandContext): Promise<void> {
   const name = { transaction_id: oneOperand(context, 'transaction id'), ...institutionOf(context) }
   const { institution } = merchantOf(context)
   printFacts(context, transferFields, await institution.transaction(name, signalOf(context)))
 }
 
-/** `transfer list`. Rejects as `showOwnQuote` does. */
-export async function listOwnTransfers(context: CommandContext): Promise<void> {
+/** `transfer list`. Rejects as `showQuoteAsMerchant` does. */
+export async function listTransfersAsMerchant(context: CommandContext): Promise<void> {
   const { options } = context
   const { 'mobile-number': mobileNumber, status } = options
   if (mobileNumber === undefined) {
