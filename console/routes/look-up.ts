@@ -2,10 +2,11 @@
 import { isUuid } from '#core/identity/id.ts'
 import type { LoggedRequest } from '#gen/payweave/delivery/v1/api_log_pb.js'
 import type { Clients } from '../clients.ts'
+import { answered } from '../http/answered.ts'
 import type { May } from '../http/shell.ts'
 import type { Work } from '../http/work.ts'
 import { orUndefined } from './found.ts'
-import { approvalPath } from './inbox/approvals.ts'
+import { approvalPath, listsOf } from './inbox/approvals.ts'
 import { quotePath } from './institution/quotes.ts'
 
 /** Ids of bill payments. */
@@ -71,24 +72,24 @@ async function findQuote(quotes: Clients['quotes'], projectId: string, quoteId: 
   return quote && quotePath(quote)
 }
 
-/** The page of an approval, for those who may list its kind. */
+/** Well below the deadline of a page, which waits so long for each few of its projects. */
+const billsMs = 1_000
+
+/** The page of an approval, for those who may list its kind; while billing is down, those of bills are not found. */
 async function findApproval(
-  { may, within }: Looker,
-  { refundApprovals, billApprovals }: Clients,
+  looker: Looker,
+  clients: Clients,
   projectId: string,
   approvalId: string,
-) {
+): Promise<string | undefined> {
+  if (!looker.may('payweave.approvals.v1.ApprovalService/ListApprovals')) return undefined
   const wanted = { projectId, approvalId, pageSize: 1 }
-  // Bills in review are of no project: a call that is made for one is refused.
-  const ofBills = () => within(undefined, () => billApprovals.listApprovals(wanted))
-  const looks = [
-    ...(may('payweave.approvals.v1.ApprovalService/ListApprovals')
-      ? [() => refundApprovals.listApprovals(wanted)]
-      : []),
-    ...(may('payweave.billing.v1.CatalogueService/ListReviews') ? [ofBills] : []),
-  ]
-  const lists = await Promise.all(looks.map(orUndefined))
-  const isThere = lists.some((list) => list !== undefined && list.approvals.length > 0)
+  const { refunds, bills } = listsOf(looker, clients)
+  const lists = await Promise.all([
+    orUndefined(() => refunds(wanted)),
+    bills && answered([], 'bills', () => orUndefined(() => bills(wanted)), billsMs),
+  ])
+  const isThere = lists.some((list) => list?.approvals.some((one) => one.approvalId === approvalId))
   return isThere ? approvalPath(projectId, approvalId) : undefined
 }
 
@@ -100,7 +101,7 @@ async function findKey(may: May, access: Clients['access'], projectId: string, k
     orUndefined(() => access.listSubscriptionKeys(key)),
     orUndefined(() => access.listApiKeys(key)),
   ])
-  const isThere = lists.some((list) => list !== undefined && list.keys.length > 0)
+  const isThere = lists.some((list) => list?.keys.some((one) => one.keyId === keyId))
   return isThere ? `/projects/${projectId}/developers?key=${keyId}` : undefined
 }
 

@@ -71,6 +71,7 @@ export function newPeers(texts: Texts = evilTexts) {
   /** Projects beyond the two, which know nothing. */
   const crowd: string[] = []
 
+  const ofKeys = keyPeers(of, many, seen)
   const access: Partial<ServiceImpl<typeof AccessService>> = {
     getProject: ({ projectId }) => ({ project: shown(of(projectId)) }),
     listProjects({ pageSize, pageToken, name }) {
@@ -156,7 +157,7 @@ export function newPeers(texts: Texts = evilTexts) {
       changed.revoked.push(...endpoints)
       return of(projectId) && {}
     },
-    ...keyPeers(of, many, seen),
+    ...ofKeys.access,
     ...auditPeers(seen, texts, many, institutionId).access,
   }
   const { payments, paymentSettlements, most, second } = paymentsPeer({
@@ -365,6 +366,7 @@ export function newPeers(texts: Texts = evilTexts) {
     second,
     tail,
     approvals,
+    keys: ofKeys.keys,
     ...handlers,
     ...staffPeers(seen, texts, many),
     ...eventPeers(seen, texts, many),

@@ -125,6 +125,25 @@ it('a key is rotated in one step: the new one is shown once, and the old one sta
   }
 })
 
+it('a key is rotated for its own merchant, also by a replica of accounts that ignores the id of a key', async () => {
+  const { keys, projects } = harness.peers
+  const { projectId, keyId, payment } = projects.demo
+  const browser = await harness.signedIn('abena')
+  const developers = `/projects/${projectId}/developers`
+  const rotate = async (key_id: string) => {
+    const fields = { request_id: randomUUID(), key_id }
+    return (await browser.post(`${developers}/api-keys/rotate`, fields)).status
+  }
+  Object.assign(keys, { ignoresId: true, issuedFor: [] })
+  const statuses = [await rotate(keyId), await rotate(projects.other.keyId)]
+  const shown = (await browser.get(`${developers}?key=${keyId}`)).text
+  Object.assign(keys, { ignoresId: false })
+  expect(statuses).toEqual([200, 404])
+  expect(keys.issuedFor).toEqual([payment.merchantId])
+  const offered = [...shown.matchAll(/name="key_id" value="([^"]+)"/g)].map(([, id]) => id)
+  expect(new Set(offered)).toEqual(new Set([keyId]))
+})
+
 it('a merchant of another project is not found by its id, nor is its payment by that of its own', async () => {
   const { demo, other } = harness.peers.projects
   const browser = await harness.signedIn('abena')

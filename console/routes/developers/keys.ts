@@ -32,7 +32,7 @@ type Kind = {
   revokeRpc:
     | 'payweave.accounts.v1.AccessService/RevokeSubscriptionKey'
     | 'payweave.accounts.v1.AccessService/RevokeApiKey'
-  /** The newest 200 keys, or the one of an id. */
+  /** The newest 200 keys, or the one of an id. While accounts is upgraded, an old replica answers with the newest 200 for an id too. */
   list(access: Access, of: { projectId: string; keyId: string }): Promise<IssuedKey[]>
   issue(access: Access, of: NewKey): Promise<{ keyId: string; key: string }>
   revoke(access: Access, key: { projectId: string; keyId: string }): Promise<unknown>
@@ -115,7 +115,8 @@ async function rotate(work: ProjectWork, kind: Kind, access: Access): Promise<Fa
   const { projectId } = project
   const keyId = formId(form, 'key_id')
   const requestId = formId(form, 'request_id')
-  const [old] = await kind.list(access, { projectId, keyId })
+  const keys = await kind.list(access, { projectId, keyId })
+  const old = keys.find((one) => one.keyId === keyId)
   if (old === undefined) throw new Failure('KEY_NOT_FOUND', 'The project has no such key.')
   if (old.revokeTime !== undefined) throw invalid('key_id', 'must be that of an active key')
   const issued = await kind.issue(access, { projectId, merchantId: old.merchantId, requestId })
@@ -179,7 +180,7 @@ export async function keySections(
 ): Promise<Section[]> {
   const { request, project, query } = work
   const { projectId } = project
-  const { keyId, isWanted } = filterOf(work)
+  const { keyId, isWanted, note } = filterOf(work)
   const [subscriptionKeys, apiKeys] = await Promise.all([
     subscription.list(access, { projectId, keyId }),
     api.list(access, { projectId, keyId }),
@@ -198,6 +199,7 @@ export async function keySections(
   const file = `/projects/${projectId}/developers/keys.csv`
   return [
     {
+      note,
       filters: {
         fields: [
           { label: 'Key id', name: 'key', value: keyId, maxlength: 36 },
@@ -239,11 +241,15 @@ const states = ['active', 'revoked'] as const
 
 /** Which keys the query asks for. Throws INVALID_PARAMETER for an id or a state that is none. */
 function filterOf({ query }: ProjectWork) {
-  const wanted = oneOf(query, 'state', states)
+  const keyId = idIn(query, 'key')
+  const state = oneOf(query, 'state', states)
   const isWanted = (key: IssuedKey) =>
-    wanted === undefined || isActive(key) === (wanted === 'active')
-  return { keyId: idIn(query, 'key'), isWanted }
+    (keyId === '' || key.keyId === keyId) &&
+    (state === undefined || isActive(key) === (state === 'active'))
+  return { keyId, isWanted, note: keyId === '' && state !== undefined ? onlyNewest : undefined }
 }
+
+const onlyNewest = 'Only the newest 200 keys are searched.'
 
 function isActive({ revokeTime }: IssuedKey): boolean {
   return revokeTime === undefined
@@ -312,6 +318,7 @@ function revokeForm(work: ProjectWork, kind: Kind, keyId: string): Form {
 
 const csvHead = ['kind', 'key_id', 'merchant_id', 'merchant', 'issued', 'revoked']
 
+/** The keys of both kinds as one file, by the filters of their page. Only the newest 200 keys are searched. */
 function sendFile(work: ProjectWork, clients: Clients): Promise<FastifyReply> {
   const { projectId } = work.project
   const { keyId, isWanted } = filterOf(work)

@@ -126,11 +126,17 @@ function filterOf({ query }: Work, own?: ProjectWork): Filter {
   return { state, projectId, subjectId: projectId === '' ? '' : subjectId, approvalId }
 }
 
-/** The lists of a person. Bills in review are of no project: a call that is made for one is refused. */
-function listsOf({ may, within }: Work, { refundApprovals, billApprovals }: Clients) {
-  type Wanted = Filter & { pageSize: number; pageToken: string }
+/** Which approvals a call lists, and which page of them. */
+type Wanted = Partial<Filter> & { pageSize: number; pageToken?: string }
+
+/** The lists of approvals: of refunds, and of bills for those who may read them. */
+export function listsOf(
+  { may, within }: Pick<Work, 'may' | 'within'>,
+  { refundApprovals, billApprovals }: Clients,
+) {
   return {
     refunds: (wanted: Wanted) => refundApprovals.listApprovals(wanted),
+    // Billing lists approvals for the staff over all projects only, and refuses a call that names a project: make it outside of one.
     bills: may(listReviews)
       ? (wanted: Wanted) => within(undefined, () => billApprovals.listApprovals(wanted))
       : undefined,

@@ -28,7 +28,7 @@ export function approvalPeers(
 
 type Ids = { projectId: string; subjectId: string }
 
-/** A service with one approval, which tests change: whose it is, and whether there is one about a payment. */
+/** A service with one approval, which tests change: whose it is, whether there is one about a payment, and whether the filter by id is ignored, as before there was one. */
 function approvalPeer(
   kind: ApprovalKind,
   { projectId, subjectId }: Ids,
@@ -36,7 +36,7 @@ function approvalPeer(
   many: Many,
   seen: (rpc: string) => void,
 ) {
-  const held = { requester: texts.person, isShown: false }
+  const held = { requester: texts.person, isShown: false, ignoresId: false }
   const approvalId = randomUUID()
   const approval = () => ({
     approvalId,
@@ -65,7 +65,7 @@ function approvalPeer(
       if (isOfBills && currentContext()?.caller?.projectId !== undefined) {
         throw new Failure('PERMISSION_DENIED', 'the caller may not call ListReviews')
       }
-      if (one !== '')
+      if (one !== '' && !held.ignoresId)
         return { approvals: one === approvalId && of === projectId ? [approval()] : [] }
       const isOfThing = about !== ''
       return { approvals: isOfThing && !held.isShown ? [] : many(approval(), pageSize) }

@@ -6,30 +6,40 @@ import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Project } from '../projects.ts'
 import { type Many, time } from '../rows.ts'
 
-/** The RPCs of keys. `seen` is called with each change. */
+/** The RPCs of keys, and what tests set and read of them. `seen` is called with each change. */
 export function keyPeers(
   of: (projectId: string) => Project,
   many: Many,
   seen: (rpc: string) => void,
 ) {
-  return {
+  const keys = {
+    /** As a replica from before the filter by id answers: with every key, a newer one of another merchant first. */
+    ignoresId: false,
+    /** The merchants for which API keys were issued. */
+    issuedFor: new Array<string>(),
+  }
+  const newer = { keyId: randomUUID(), merchantId: randomUUID(), issueTime: time }
+  const access = {
     listSubscriptionKeys({ projectId, keyId: one }) {
       const { keyId } = of(projectId)
+      if (keys.ignoresId) return { keys: [newer, { keyId, issueTime: time }] }
       const old = { keyId: randomUUID(), issueTime: time, revokeTime: time }
-      const keys = [{ keyId, issueTime: time }, old]
-      return { keys: keys.filter((key) => one === '' || key.keyId === one) }
+      const listed = [{ keyId, issueTime: time }, old]
+      return { keys: listed.filter((key) => one === '' || key.keyId === one) }
     },
     listApiKeys({ projectId, keyId: one }) {
       const { payment, keyId } = of(projectId)
-      if (one !== '' && one !== keyId) return {}
-      return { keys: many({ keyId, merchantId: payment.merchantId, issueTime: time }, 200) }
+      const own = { keyId, merchantId: payment.merchantId, issueTime: time }
+      if (keys.ignoresId) return { keys: [newer, own] }
+      return one !== '' && one !== keyId ? {} : { keys: many(own, 200) }
     },
     issueSubscriptionKey({ projectId }) {
       seen('IssueSubscriptionKey')
       return { keyId: randomUUID(), subscriptionKey: `pwk_test_${of(projectId).secret}` }
     },
-    issueApiKey({ projectId }) {
+    issueApiKey({ projectId, merchantId }) {
       seen('IssueApiKey')
+      keys.issuedFor.push(merchantId)
       return { keyId: randomUUID(), apiKey: of(projectId).secret }
     },
     revokeSubscriptionKey({ keyId, projectId }) {
@@ -43,4 +53,5 @@ export function keyPeers(
       return {}
     },
   } satisfies Partial<ServiceImpl<typeof AccessService>>
+  return { keys, access }
 }

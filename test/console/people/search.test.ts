@@ -160,7 +160,38 @@ it('the id of a key leads to it alone for those who may list keys, and for nobod
   expect(await keysOf(path)).toBeGreaterThan(0)
   expect(await keysOf(`${base()}/developers?key=${other.keyId}`)).toBe(0)
   expect(await keysOf(`${base()}/developers?state=revoked`)).toBe(0)
+  const onlyNewest = 'Only the newest 200 keys are searched.'
+  const filtered = await operator.get(`${base()}/developers?state=revoked`)
+  expect(filtered.text).toContain(onlyNewest)
+  expect((await operator.get(path)).text).not.toContain(onlyNewest)
 })
+
+it('an id that no approval and no key has leads nowhere, also where a replica ignores the id and answers with others', async () => {
+  const { approvals, keys } = harness.peers
+  const olds = [approvals.refunds.held, approvals.bills.held, keys]
+  for (const one of olds) one.ignoresId = true
+  const ama = await harness.signedIn('ama')
+  const { status } = await ama.get(`${base()}/search?q=${randomUUID()}`)
+  for (const one of olds) one.ignoresId = false
+  expect(status).toBe(404)
+})
+
+it.each(['refuses', 'hangs'] as const)(
+  'a search of the staff finds a payment and the approval of its refund while billing %s every call',
+  async (how) => {
+    const { approvals, projects } = harness.peers
+    const { payment } = projects.demo
+    const ids = [payment.paymentId, approvals.refunds.approvalId, approvals.bills.approvalId]
+    harness.stopped.set('billing', how)
+    const found = await Promise.all(ids.map((id) => browser.get(`/search?q=${id}`)))
+    harness.stopped.clear()
+    expect(found.map(({ headers, status }) => headers.get('location') ?? status)).toEqual([
+      `${base()}/payments/${payment.paymentId}`,
+      `${base()}/approvals?approval=${approvals.refunds.approvalId}`,
+      404,
+    ])
+  },
+)
 
 it('the id of a rejected event leads the staff to its dead letters, from a project too, and nobody else', async () => {
   const path = `/dead-letters/events?event=${harness.peers.events.eventId}`
