@@ -134,7 +134,7 @@ export function registerDocuments(
   // Relative, so that it also leads there behind a prefix.
   app.get('/docs/', (_, reply) => reply.redirect('../docs', 308))
   app.get(pathOf(viewerKeysFile), ({ socket, headers }, reply) => {
-    const isServed = isFromThisMachine(socket.remoteAddress, headers.host)
+    const isServed = isFromThisMachine(socket.remoteAddress, headers)
     return reply.header('cache-control', 'no-store').send(isServed ? (viewerKeys ?? {}) : {})
   })
   for (const [name, content] of Object.entries(viewerFiles)) {

@@ -1,5 +1,6 @@
 // The keys of a local sandbox that /docs/try-it fills in, so that the first request of a reader succeeds.
 import fs from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
 import { isLoopback } from '#core/text/address.ts'
 import type { Environment } from '#platform/config/setting.ts'
 import { ConfigurationError } from '#platform/process/configuration-error.ts'
@@ -7,6 +8,8 @@ import { ConfigurationError } from '#platform/process/configuration-error.ts'
 /** Test keys of the project `demo`. */
 export type ViewerKeys = { subscriptionKey: string; apiKey: string }
 
+/** Headers that a proxy adds: a proxy on this machine may forward requests of others. */
+const proxyHeaders = ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip']
 const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/
 
 /** Reads them from a file `sandbox.json`. Throws a ConfigurationError in production, without the file, and for a key that is no test key. */
@@ -29,9 +32,10 @@ export function readViewerKeys(
 }
 
 /**
- * Whether a request came from this machine (`peer`, the address that its connection is from) to an address of this machine (`host`, its
- * header). Without the second a page of another site could read the keys, from a name that resolves to this machine.
+ * Whether the connection comes from this machine (`peer`, its remote address), not through a proxy, and the `Host` header names this
+ * machine. The header check prevents DNS rebinding: a site whose name resolves to 127.0.0.1 could otherwise read the keys.
  */
-export function isFromThisMachine(peer = '', host = ''): boolean {
-  return isLoopback(peer) && loopbackHost.test(host)
+export function isFromThisMachine(peer = '', headers: IncomingHttpHeaders = {}): boolean {
+  if (proxyHeaders.some((name) => headers[name] !== undefined)) return false
+  return isLoopback(peer) && loopbackHost.test(headers.host ?? '')
 }

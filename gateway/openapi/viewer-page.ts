@@ -114,9 +114,9 @@ const madeAnew = {
   'Idempotency-Key': requestHeaders['idempotencyKey']?.['example'],
 }
 
-/** What completes the viewer, after each change of what it shows. */
-const completion = `// What the viewer leaves out for those who use no mouse or see nothing.
-const complete = () => {
+/** Runs after each change of what the viewer shows. */
+const accessibility = `// Accessibility that Swagger UI lacks: names and levels for screen readers, and focus for keyboards.
+const addAccessibility = () => {
   for (const list of document.querySelectorAll('#viewer select:not([aria-label])')) {
     if (list.id === 'servers') list.setAttribute('aria-label', 'Server')
     else if (list.labels.length === 0) list.setAttribute('aria-label', 'Example or type')
@@ -131,7 +131,7 @@ const complete = () => {
   for (const body of document.querySelectorAll('#viewer textarea:not([aria-label])')) body.ariaLabel = 'Body'
   for (const text of document.querySelectorAll('#viewer pre:not([tabindex])')) text.tabIndex = 0
 }
-new MutationObserver(complete).observe(document.getElementById('viewer'), { childList: true, subtree: true })
+new MutationObserver(addAccessibility).observe(document.getElementById('viewer'), { childList: true, subtree: true })
 `
 
 /** The script that starts the viewer with one entry for each version. */
@@ -144,10 +144,10 @@ export function viewerInitializer(versions: readonly string[]): string {
 const keys = await (await fetch(new URL('try-it-keys.json', import.meta.url))).json()
 const hasKeys = keys.subscriptionKey !== undefined
 if (hasKeys && location.hash === '') location.hash = '#/Payment%20requests/createPaymentRequest'
-// Requests go to the host that served the page, by the name that the reader used: the page may send them nowhere else.
+// Send requests to the address at which the page was opened; its content security policy allows no other.
 const server = new URL('..', import.meta.url).href.slice(0, -1)
 // The document for a reader of this page: its examples have the key of the merchant, and an id of their own.
-const fitted = (response) => {
+const adaptDocument = (response) => {
   if (!new URL(response.url).pathname.endsWith('/openapi.json')) return response
   const document = JSON.parse(response.text)
   document.servers[0].url = server
@@ -159,7 +159,7 @@ const fitted = (response) => {
     .replaceAll('"order-1001"', JSON.stringify(id))
   return response
 }
-${completion}const examples = ${JSON.stringify(madeAnew)}
+${accessibility}const examples = ${JSON.stringify(madeAnew)}
 const make = {
   'PW-request-date': () => new Date().toISOString().slice(0, 19).replace('T', ' '),
   'PW-request-id': () => crypto.randomUUID(),
@@ -187,7 +187,7 @@ const viewer = SwaggerUIBundle({
   // The viewer would send each document to a service on the Internet.
   validatorUrl: 'none',
   requestInterceptor: withoutExamples,
-  responseInterceptor: fitted,
+  responseInterceptor: adaptDocument,
   onComplete: () => hasKeys && viewer.preauthorizeApiKey('subscriptionKey', keys.subscriptionKey),
 })
 `

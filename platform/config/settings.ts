@@ -79,7 +79,7 @@ const edge = {
     reader: optional(path),
     default: { local: ({ dataDir }) => `${dataDir}/sandbox.json`, sandbox: '', production: '' },
     meaning:
-      'The sandbox.json whose test keys of the project demo /docs/try-it fills in, for browsers on the same machine. Unset: readers enter keys; production refuses to start with it.',
+      'The sandbox.json whose test keys of the project demo /docs/try-it fills in, for browsers on the same machine. Unset: readers enter keys. Leave it empty behind a proxy; production refuses to start with it.',
   }),
   VERSION_NOTICES: setting({
     for: ['gateway'],

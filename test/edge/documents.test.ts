@@ -161,8 +161,9 @@ describe('/docs', () => {
 
   it('/docs/try-it-keys.json has the keys of a sandbox for browsers on its own machine alone', async () => {
     const { port } = new URL(edge.url)
-    const asked = async (host: string) => {
-      const answer = await request(`${edge.url}/docs/try-it-keys.json`, { headers: { host } })
+    const asked = async (host: string, more: Record<string, string> = {}) => {
+      const headers = { host, ...more }
+      const answer = await request(`${edge.url}/docs/try-it-keys.json`, { headers })
       expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'no-store'])
       return await answer.body.json()
     }
@@ -172,9 +173,13 @@ describe('/docs', () => {
     for (const host of ['pay.example', 'localhost.pay.example', '127.0.0.1.pay.example:80']) {
       expect(await asked(host)).toEqual({})
     }
-    expect(isFromThisMachine('127.0.0.1', 'localhost:8080')).toBe(true)
-    expect(isFromThisMachine('192.0.2.7', 'localhost:8080')).toBe(false)
-    expect(isFromThisMachine(undefined, 'localhost:8080')).toBe(false)
+    for (const proxied of ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip']) {
+      expect(await asked('localhost', { [proxied]: '127.0.0.1' })).toEqual({})
+    }
+    const headers = { host: 'localhost:8080' }
+    expect(isFromThisMachine('127.0.0.1', headers)).toBe(true)
+    expect(isFromThisMachine('192.0.2.7', headers)).toBe(false)
+    expect(isFromThisMachine(undefined, headers)).toBe(false)
   })
 
   it('/docs/try-it-keys.json has no keys of production, and none that are no test keys', () => {
