@@ -27,7 +27,7 @@ describe('the fuzzer', () => {
   )
 
   it('the fuzzer finds a parser that fails for a bad end, and shrinks its input', async () => {
-    const { report } = await fuzz(
+    const { report, input } = await fuzz(
       {
         name: 'planted',
         seeds: ['a=1;b=2'],
@@ -37,13 +37,15 @@ describe('the fuzzer', () => {
       },
       { withinMs, maxRuns: 5_000, seed: 1 },
     )
-    expect(report).toBe("Error: no value\n'='\nbase64: PQ==")
+    expect(report).toBe("Error: no value\n'='")
+    expect(input?.toString('base64')).toBe('PQ==')
   })
 
-  it('the fuzzer goes on from inputs that reach new code', async () => {
+  it('the fuzzer changes inputs that reached new code further', async () => {
     const planted = { name: 'planted', seeds: ['a=1'], run: readMagic }
-    const { report, reached } = await fuzz(planted, { withinMs, seed: 1 })
-    expect(report).toBe("Error: magic\n'Q\\x00#'\nbase64: UQAj")
-    expect(reached).toBeGreaterThanOrEqual(2)
+    const { report, input, addedToCorpus } = await fuzz(planted, { withinMs, seed: 1 })
+    expect(report).toBe("Error: magic\n'Q\\x00#'")
+    expect(input?.toString('base64')).toBe('UQAj')
+    expect(addedToCorpus).toBeGreaterThanOrEqual(2)
   })
 })

@@ -15,8 +15,13 @@ export type Target = {
 /** How long a target is run, and the seed of its inputs: the same seed gives the same inputs in the same order. */
 export type FuzzOptions = { withinMs: number; maxRuns?: number; seed: number }
 
-/** What came of a target: the number of inputs, how many of them reached new code, and a report if a rule was broken. */
-export type FuzzResult = { runs: number; reached: number; report: string | undefined }
+/** What came of a target: the number of inputs, how many of them reached new code, and, if a rule was broken, a report and the shortest input. */
+export type FuzzResult = {
+  runs: number
+  addedToCorpus: number
+  report: string | undefined
+  input: Buffer | undefined
+}
 
 type Edit =
   | { kind: 'set'; at: number; bytes: Buffer }
@@ -51,8 +56,8 @@ const batch = 200
 export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzResult> {
   const { withinMs, maxRuns = Number.MAX_SAFE_INTEGER, seed } = options
   const endMs = performance.now() + withinMs
-  const good: Buffer[] = target.seeds.map((one) => Buffer.from(one))
-  const result: FuzzResult = { runs: 0, reached: 0, report: undefined }
+  const corpus: Buffer[] = target.seeds.map((one) => Buffer.from(one))
+  const result: FuzzResult = { runs: 0, addedToCorpus: 0, report: undefined, input: undefined }
   const coverage = await startCoverage()
 
   /** Runs inputs while there is time. Returns the one that breaks a rule. */
@@ -65,34 +70,34 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzRe
     return undefined
   }
 
-  /** Keeps those of some good inputs that reach new code. They are found by halves. */
-  async function keep(inputs: readonly Buffer[]): Promise<void> {
+  /** Adds the inputs that reach new code to the corpus. Finds them by bisection, because measuring coverage is slow. */
+  async function addToCorpus(inputs: readonly Buffer[]): Promise<void> {
     const [first] = inputs
     if (first === undefined || performance.now() > endMs) return
     for (const input of inputs) await breaksRule(target, input)
     if (!(await coverage.look())) return
     if (inputs.length === 1) {
       coverage.accept()
-      good.push(first)
-      result.reached += 1
+      corpus.push(first)
+      result.addedToCorpus += 1
       return
     }
     const middle = inputs.length >>> 1
-    await keep(inputs.slice(0, middle))
-    await keep(inputs.slice(middle))
+    await addToCorpus(inputs.slice(0, middle))
+    await addToCorpus(inputs.slice(middle))
   }
 
   try {
-    let broken = await run(good)
+    let broken = await run(corpus)
     await coverage.look()
     coverage.accept()
     for (let round = 0; broken === undefined; round += 1) {
       if (result.runs >= maxRuns || performance.now() > endMs) return result
-      const changed = fc.sample(inputs(good), { seed: seed + round, numRuns: batch })
+      const changed = fc.sample(inputs(corpus), { seed: seed + round, numRuns: batch })
       broken = await run(changed)
-      if (broken === undefined && (await coverage.look())) await keep(changed)
+      if (broken === undefined && (await coverage.look())) await addToCorpus(changed)
     }
-    return { ...result, report: await reportOf(target, broken) }
+    return { ...result, ...(await shrink(target, broken)) }
   } finally {
     coverage.stop()
   }
@@ -109,18 +114,18 @@ async function breaksRule(target: Target, input: Buffer): Promise<boolean> {
 }
 
 /** The shortest input like this one that breaks a rule, and how. */
-async function reportOf(target: Target, broken: Buffer): Promise<string> {
+async function shrink(target: Target, broken: Buffer): Promise<{ report: string; input: Buffer }> {
   const property = fc.asyncProperty(fc.uint8Array({ maxLength: broken.length }), async (bytes) => {
     await target.run(Buffer.from(bytes))
   })
   const found = await fc.check(property, { examples: [[new Uint8Array(broken)]], numRuns: 1 })
   const input = Buffer.from(found.counterexample?.[0] ?? broken)
-  return `${String(found.errorInstance)}\n${inspect(input.toString('latin1'))}\nbase64: ${input.toString('base64')}`
+  return { report: `${String(found.errorInstance)}\n${inspect(input.toString('latin1'))}`, input }
 }
 
-function inputs(good: readonly Buffer[]): fc.Arbitrary<Buffer> {
+function inputs(corpus: readonly Buffer[]): fc.Arbitrary<Buffer> {
   const changed = fc
-    .tuple(fc.constantFrom(...good), fc.array(edits(), { maxLength: maxEdits }))
+    .tuple(fc.constantFrom(...corpus), fc.array(edits(), { maxLength: maxEdits }))
     .map(([input, list]) => list.reduce(applied, input))
   const formless = fc.uint8Array({ maxLength: maxPart }).map((bytes) => Buffer.from(bytes))
   return fc.oneof({ weight: 9, arbitrary: changed }, { weight: 1, arbitrary: formless })

@@ -21,6 +21,10 @@ if (chosen.length === 0) {
   throw new Error(`--target wants one of ${targets.map(({ name }) => name).join(', ')}`)
 }
 
+if (values.input !== undefined && values.target === undefined) {
+  throw new Error('--input needs --target')
+}
+
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 if (values.input !== undefined) {
   for (const target of chosen) await target.run(Buffer.from(values.input, 'base64'))
@@ -28,12 +32,13 @@ if (values.input !== undefined) {
   print(`seed ${seed}`)
   for (const target of chosen) {
     const withinMs = (1_000 * seconds) / chosen.length
-    const { runs, reached, report } = await fuzz(target, { withinMs, seed })
+    const { runs, addedToCorpus, report, input } = await fuzz(target, { withinMs, seed })
     const found = report === undefined ? '' : ', a rule is broken'
-    print(`${target.name}: ${runs} inputs, ${reached} reached new code${found}`)
-    if (report === undefined) continue
+    print(`${target.name}: ${runs} inputs, ${addedToCorpus} reached new code${found}`)
+    if (report === undefined || input === undefined) continue
     print(report)
-    print(`Repeat: npm run fuzz -- --target ${target.name} --input <base64>`)
+    const base64 = input.toString('base64')
+    print(`Repeat: npm run fuzz -- --target ${target.name} --input '${base64}'`)
     process.exitCode = 1
   }
 }
