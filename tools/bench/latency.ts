@@ -1,11 +1,9 @@
 // Measures how soon after its answer a payment's first push arrives, while whole payments come at a fixed rate.
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Agent, request } from 'undici'
+import { Agent } from 'undici'
 import { onSystem } from './compare.ts'
+import { atRate, paymentCreator, startReceiver, untilAll } from './load/paid-pushes.ts'
 import { cpuPerRequest, readCpu } from './load/processes.ts'
-import { createBody, edgeHeaders } from './load/requests.ts'
 import { median, table, whole } from './report.ts'
 import { type System, startMesh, startOneProcess } from './systems.ts'
 
@@ -27,10 +25,6 @@ const paymentsPerS = 100
 const warmUpS = isSmall ? 5 : 10
 const measuredS = isSmall ? 10 : 20
 const settleMs = 2_000
-const arriveWithinMs = 30_000
-/** The sandbox's payer who pays a second after the announcement, and the one who never does. */
-const paysByThemselves = '+12025550101'
-const neverPays = '+12025550108'
 
 /** Product and single process in turns. */
 export async function measureLatency(say: (line: string) => void): Promise<LatencyTurn[]> {
@@ -53,7 +47,7 @@ async function waitsOf(system: System): Promise<PushWaits> {
   })
   const agent = new Agent({ connections: 32, pipelining: 1 })
   try {
-    const create = creator(system, receiver.url, agent)
+    const create = paymentCreator(system, receiver.url, agent)
     await atRate(paymentsPerS, warmUpS, create)
     await sleep(settleMs)
     const before = readCpu(system.pids)
@@ -69,75 +63,6 @@ async function waitsOf(system: System): Promise<PushWaits> {
   } finally {
     await agent.close()
     receiver.stop()
-  }
-}
-
-/** Creates payments on schedule, also while earlier ones are in flight; by transaction id, when each was answered. */
-export async function atRate(
-  perS: number,
-  seconds: number,
-  create: () => Promise<string>,
-): Promise<Map<string, number>> {
-  const answered = new Map<string, number>()
-  const beganMs = performance.now()
-  const creations: Promise<void>[] = []
-  for (let count = 0; count < seconds * perS; count += 1) {
-    const earlyMs = beganMs + (count * 1_000) / perS - performance.now()
-    if (earlyMs > 0) await sleep(earlyMs)
-    creations.push(create().then((id) => void answered.set(id, performance.now())))
-  }
-  await Promise.all(creations)
-  return answered
-}
-
-/** What creates a payment whose payer pays a second later, and resolves with its transaction id. */
-export function creator({ target }: System, receiver: string, agent: Agent) {
-  const url = `http://127.0.0.1:${target.port}/payments/request?version=2024-10-01`
-  const headers = { ...edgeHeaders(target), 'content-type': 'application/json' }
-  const run = performance.now().toString(36)
-  let created = 0
-  return async (): Promise<string> => {
-    created += 1
-    const id = `latency-${run}-${created}`
-    const body = createBody(target, id, `${receiver}/pushes`).replace(neverPays, paysByThemselves)
-    const answer = await request(url, { method: 'POST', headers, body, dispatcher: agent })
-    const text = await answer.body.text()
-    if (answer.statusCode !== 200) throw new Error(`${answer.statusCode} ${text.slice(0, 300)}`)
-    return id
-  }
-}
-
-/** Resolves when the first push of all has arrived; throws when one does not within 30 s. */
-export async function untilAll(
-  answered: ReadonlyMap<string, number>,
-  pushed: ReadonlyMap<string, number>,
-): Promise<void> {
-  const deadlineMs = performance.now() + arriveWithinMs
-  while ([...answered.keys()].some((id) => !pushed.has(id))) {
-    if (performance.now() > deadlineMs) throw new Error('pushes did not arrive within 30 s')
-    await sleep(50)
-  }
-}
-
-/** Accepts every push, and names the transaction of each first notify. */
-export async function startReceiver(onPush: (transactionId: string) => void) {
-  const server = http.createServer((incoming, outgoing) => {
-    const chunks: Buffer[] = []
-    incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
-    incoming.on('end', () => {
-      const body = JSON.parse(Buffer.concat(chunks).toString()) as { transaction_id?: string }
-      // Callbacks have no such field; they come later than the first notify.
-      if (body.transaction_id !== undefined) onPush(body.transaction_id)
-      outgoing.end()
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    stop: () => {
-      server.closeAllConnections()
-      server.close()
-    },
   }
 }
 

@@ -4,14 +4,15 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
-import { atRate, creator, startReceiver, untilAll } from './latency.ts'
 import type { NoisyJob, NoisyResult } from './load/noisy-load.ts'
+import { atRate, paymentCreator, startReceiver, untilAll } from './load/paid-pushes.ts'
 import { waitForQuiet } from './load/processes.ts'
+import { all, quantile, type Times } from './load/times.ts'
 import { median, table, whole } from './report.ts'
 import { type System, startMesh } from './systems.ts'
 
 /** Of a turn: from the request to its answer, and from the answer to the first push. */
-export type QuietWaits = { answerMs: number[]; pushMs: number[] }
+export type QuietWaits = { answerMs: Times; pushMs: Times }
 
 /** A turn of the quiet tenant alone, and one beside the noisy tenant. */
 export type TenantTurn = { alone: QuietWaits; beside: QuietWaits; noisy: NoisyResult }
@@ -34,7 +35,7 @@ export async function measureTenants(say: (line: string) => void): Promise<Tenan
     if (!pushed.has(id)) pushed.set(id, performance.now())
   })
   const agent = new Agent({ connections: 32, pipelining: 1 })
-  const create = creator(system, receiver.url, agent)
+  const create = paymentCreator(system, receiver.url, agent)
 
   async function quietTurn(): Promise<QuietWaits> {
     const answerMs: number[] = []
@@ -47,7 +48,7 @@ export async function measureTenants(say: (line: string) => void): Promise<Tenan
     })
     await untilAll(answered, pushed)
     const pushMs = Array.from(answered, ([id, atMs]) => (pushed.get(id) ?? Number.NaN) - atMs)
-    return { answerMs, pushMs }
+    return { answerMs: all([answerMs]), pushMs: all([pushMs]) }
   }
 
   try {
@@ -85,15 +86,12 @@ async function startNoisy({ target, sandbox }: System): Promise<() => Promise<No
   }
 }
 
-const at = (values: readonly number[], share: number): number =>
-  values.toSorted((one, other) => one - other)[Math.floor(values.length * share)] ?? Number.NaN
-
 const shiftOf = ({ alone, beside }: TenantTurn, of: keyof QuietWaits): number =>
-  at(beside[of], 0.99) / at(alone[of], 0.99)
+  quantile(beside[of], 0.99) / quantile(alone[of], 0.99)
 
 function quantiles({ alone, beside }: TenantTurn, of: keyof QuietWaits): string[] {
   return [alone, beside].map(({ [of]: values }) =>
-    [0.5, 0.99].map((share) => at(values, share).toFixed(1)).join(' / '),
+    [0.5, 0.99].map((share) => quantile(values, share).toFixed(1)).join(' / '),
   )
 }
 
