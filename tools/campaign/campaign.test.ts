@@ -272,7 +272,7 @@ it('a soak fails when memory, latency, waiting work or the data of an operation 
     'resident memory of gateway, MB: 115.0, later 135.0, at most 132.3',
   ])
   expect(examples((index) => ({ liveMb: { gateway: 30 + index / 2 } }))).toEqual([
-    'what lives on the heap of gateway, MB: 37.5, later 47.5, at most 43.1',
+    'live heap of gateway, MB: 37.5, later 47.5, at most 43.1',
   ])
   expect(examples((index) => ({ p99Ms: 50 + index * 5 }))).toHaveLength(1)
   expect(examples((index) => ({ waiting: index * 10 }))).toHaveLength(1)

@@ -138,7 +138,7 @@ async function watch(system: System, load: Load, client: Client, hours: number) 
     const ended = operations.filter(({ doneMs = 0 }) => doneMs >= lastMs)
     lastMs = Date.now()
     const atS = (lastMs - beganMs) / 1_000
-    await retention.age()
+    await retention.backdate()
     samples.push(await takeSample(client, system.mesh, { atS, operations: load.done(), ended }))
     findings.push(...checkAnswers({ operations: ended, pushes: [] }, standstills.windows))
     const before = pushes.length

@@ -67,9 +67,9 @@ ${findings.map((one) => `<h3 class="failed">${one.count} ${escaped(one.rule)}</h
 <p>The median of the last quarter beside that of the second one.</p>
 ${table(['figure', 'second quarter', 'last quarter', 'at most', ''], rows)}
 <h2>Retention</h2>
-<p>Spent rows that were made as old as they may become.</p>
-${table(['table', 'made old', 'deleted', 'late', 'minutes until one is late'], kept)}
-<h2>What lives on the heaps, MB</h2>
+<p>Rows out of use that were backdated to beyond their retention time.</p>
+${table(['table', 'backdated', 'deleted', 'late', 'minutes until one is late'], kept)}
+<h2>Live heap of each process, MB</h2>
 ${linesOf(samples, live)}
 <h2>Resident memory, MB</h2>
 ${linesOf(samples, memory)}

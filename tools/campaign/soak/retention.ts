@@ -1,29 +1,29 @@
-// Retention at work: a soak lasts hours, and spent rows stay for days. So a soak makes them as old as that, and looks whether they go.
+// Retention in a soak: rows are kept for days, longer than a soak. So it backdates rows that are out of use, and checks that the product deletes them.
 import type { Client } from 'pg'
 import { type Finding, findingOf } from '../check/finding.ts'
 
-/** A kind of rows that are deleted some time after they are spent. */
+/** A kind of rows that are deleted some time after they are out of use. */
 type Kind = {
   table: string
   /** The days for which a row stays, and the minutes within which an old one is deleted. */
   days: number
   withinMin: number
   /** Minutes after the time of a row from which on neither the product nor a check reads it. */
-  spentAfterMin: number
+  unusedAfterMin: number
   only: string
   /** The SQL condition that the time of a row is more than some minutes ago. */
   before(minutes: number): string
-  /** The SQL assignment that makes a row some minutes older. */
-  aged(minutes: number): string
+  /** The SQL assignment that backdates a row by some minutes. */
+  backdated(minutes: number): string
   /** Of a table with one partition for each day: the SQL of a partition's bound. */
   bound?(day: string): string
 }
 
-/** What came of the rows of a table: how many were made old, how many of them are gone, and how many stayed for too long. */
+/** What came of the rows of a table: how many were backdated, how many of them are gone, and how many stayed for too long. */
 export type Retained = { table: string; withinMin: number; old: number; gone: number; late: number }
 
 const dayMin = 24 * 60
-const spentAfterMin = 2
+const unusedAfterMin = 2
 /** Loops of retention pause for a minute and delete a thousand rows at a time; those of partitions pause for an hour. */
 const rowsWithinMin = 5
 const partitionsWithinMin = 65
@@ -40,16 +40,16 @@ function rowsBy(
     table,
     days,
     withinMin: rowsWithinMin,
-    spentAfterMin,
+    unusedAfterMin,
     only,
     before: (minutes) => `${time} < now() - interval '${minutes} minutes'`,
-    aged: (minutes) => `${time} = ${time} - interval '${minutes} minutes'`,
+    backdated: (minutes) => `${time} = ${time} - interval '${minutes} minutes'`,
     ...more,
   }
 }
 
 /** A session may be used for 15 minutes, but the load uses it at once. */
-const usedAtOnce = { spentAfterMin: spentAfterMin - 15 }
+const usedAtOnce = { unusedAfterMin: unusedAfterMin - 15 }
 
 const idDigits = "replace(entry_id::text, '-', '')"
 const timeOfId = `('x' || left(${idDigits}, 12))::bit(48)::bigint`
@@ -76,7 +76,7 @@ const kinds: readonly Kind[] = [
     bound: (day) => `delivery.api_request_day('${day}')`,
     before: (minutes) =>
       `entry_id < (${hexOf(`extract(epoch from now()) * 1000 - ${minutes * 60_000}`)} || repeat('0', 20))::uuid`,
-    aged: (minutes) =>
+    backdated: (minutes) =>
       `entry_id = (${hexOf(`${timeOfId} - ${minutes * 60_000}`)} || substr(${idDigits}, 13))::uuid`,
   }),
 ]
@@ -93,7 +93,7 @@ export function watchRetention(client: Client) {
     return result.rows[0]?.count ?? 0
   }
 
-  /** Makes the partition that rows go to when they are made old, unless such rows are in the default partition already. */
+  /** Makes the partition that rows go to when they are backdated, unless such rows are in the default partition already. */
   async function addPartition(kind: Kind): Promise<void> {
     const { table, bound } = kind
     if (bound === undefined || (await count(kind, kind.before(oldMin(kind)))) > 0) return
@@ -108,21 +108,21 @@ export function watchRetention(client: Client) {
   }
 
   return {
-    /** Before the first rows are made old. */
+    /** Before the first rows are backdated. */
     async start(): Promise<void> {
       for (const kind of kinds) await addPartition(kind)
     },
-    /** Rows that were made old and are gone. */
+    /** Rows that were backdated and are gone. */
     gone: () => [...rows.values()].reduce((sum, { gone }) => sum + gone, 0),
-    /** Makes those rows old that have been spent for some time. */
-    async age(): Promise<void> {
+    /** Backdates the rows that have been out of use for some time. */
+    async backdate(): Promise<void> {
       for (const [kind, seen] of rows) {
-        const { table, only, before, aged } = kind
+        const { table, only, before, backdated } = kind
         const left = await count(kind, before(oldMin(kind)))
         seen.gone += Math.max(0, seen.left - left)
         const { rowCount } = await client.query(
-          `update ${table} set ${aged(oldMin(kind))}
-           where ${only} and ${before(kind.spentAfterMin)} and not ${before(dayMin)}`,
+          `update ${table} set ${backdated(oldMin(kind))}
+           where ${only} and ${before(kind.unusedAfterMin)} and not ${before(dayMin)}`,
         )
         seen.old += rowCount ?? 0
         seen.left = left + (rowCount ?? 0)
@@ -133,7 +133,7 @@ export function watchRetention(client: Client) {
       const outcome: Retained[] = []
       for (const [kind, { old, gone }] of rows) {
         const { table, withinMin, before } = kind
-        const late = await count(kind, before(oldMin(kind) + kind.spentAfterMin + withinMin))
+        const late = await count(kind, before(oldMin(kind) + kind.unusedAfterMin + withinMin))
         outcome.push({ table, withinMin, old, gone, late })
       }
       return outcome

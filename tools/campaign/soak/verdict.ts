@@ -41,7 +41,7 @@ export function comparisonsOf(samples: readonly Sample[]): Comparison[] {
   return [
     ...names(samples[0]?.liveMb).map((name) =>
       compared(
-        `what lives on the heap of ${name}, MB`,
+        `live heap of ${name}, MB`,
         ({ liveMb }) => liveMb[name] ?? 0,
         (before) => Math.max(before * maxMemoryGrowth, before + liveToleranceMb),
       ),

@@ -1,4 +1,4 @@
-// Tests that what lives on the heaps of other processes is read, without their garbage.
+// Tests that the live heap of other processes is read, without their garbage.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -13,7 +13,7 @@ globalThis.kept = Buffer.alloc(30 * 2 ** 20, 1)
 Buffer.alloc(50 * 2 ** 20, 1)
 setInterval(() => undefined, 60_000)`
 
-it('what lives on the heap of a process is read without its garbage, and other processes are left alone', async () => {
+it('the live heap of a process is read without its garbage, and other processes are left alone', async () => {
   const folder = temporaryFolder('heaps')
   const heaps = path.join(folder, heapFolder)
   const loaded = path.join(import.meta.dirname, 'live-heap.mjs')

@@ -1,4 +1,4 @@
-// What lives on the heaps of the processes of a campaign, each after a collection of its garbage.
+// The live heap of each process of a campaign, each after a collection of its garbage.
 import fs from 'node:fs'
 import path from 'node:path'
 import { eventually } from '../../../test/support/eventually.ts'
