@@ -50,8 +50,8 @@ async function runFault(
   note(`${fault.name}: waiting until nothing is under way`)
   const counts = await countViolations(lab.databaseUrl, load.records)
   for (const line of await slowestPushes(lab.databaseUrl, load.records)) note(line)
-  const noticedMs = beganMs + (fault.noticedAfterMs ?? Number.POSITIVE_INFINITY)
-  const measures = measure(load.records, { beganMs, overMs, noticedMs })
+  const detectedMs = beganMs + (fault.detectedAfterMs ?? Number.POSITIVE_INFINITY)
+  const measures = measure(load.records, { beganMs, overMs, detectedMs })
   const all = { ...counts, ...fault.mustBeZero?.(measures, facts) }
   const violations = Object.fromEntries(Object.entries(all).filter(([, count]) => count !== 0))
   const date = new Date().toISOString()

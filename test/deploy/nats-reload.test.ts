@@ -109,7 +109,7 @@ it('NATS presents a renewed certificate and takes new passwords without a restar
   expect(started.map(({ exitCode }) => exitCode)).toEqual([null, null])
 }, 120_000)
 
-it('NATS that refuses its files keeps what it loaded, and shows since when', async () => {
+it('a NATS server that refuses its files keeps the loaded ones, and its load time stays', async () => {
   await eventually(() => logIn('second', 'after'))
   const client = await connect({
     servers: `localhost:${port}`,

@@ -284,7 +284,7 @@ function crossings(manifests: Manifest[]): string[] {
 describe('the network with all optional components', () => {
   const { connects, halfOpen, names, policies } = network(render(optional))
 
-  it('the network crosses the border of the namespace here and nowhere else', () => {
+  it('network policies allow exactly these connections into and out of the namespace', () => {
     const services = 'accounts billing delivery institution payments quotes'
     const parts = `accounts billing console delivery gateway institution nats payments quotes stream-controller`
     const privateRanges = '10.0.0.0/8 172.16.0.0/12 192.168.0.0/16'

@@ -183,7 +183,7 @@ describe('a call stream between certificates', () => {
   })
 })
 
-it('a foreign gRPC client comes in by ALPN, with a certificate of a team and a bearer', async () => {
+it("a gRPC client that is not ours connects by ALPN, with a team's certificate and a bearer", async () => {
   const { url } = await start()
   const read = (file: string) => fs.readFileSync(join(at('team'), file))
   const credentials = grpc.credentials.createSsl(read('ca.crt'), read('tls.key'), read('tls.crt'))

@@ -21,7 +21,7 @@ export type Fault = {
   /** What must hold, in the words of the report. */
   required: string
   /** After so long nothing may fail any more, though the fault lasts. */
-  noticedAfterMs?: number
+  detectedAfterMs?: number
   /** Breaks the cluster; resolves when the fault is over, or when the cluster must have begun to work without what is lost. */
   inject(lab: Lab): Promise<Injected>
   /** Counts that must be 0 beside the invariants of every fault. */

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../support/eventually.ts'
 import { freeze } from '../../support/freeze.ts'
-import { checks, noticedWithinS } from '../lab/balancer.ts'
+import { checks, detectedWithinS } from '../lab/balancer.ts'
 import type { Lab } from '../lab/lab.ts'
 import type { Replica } from '../lab/parts.ts'
 import { type Fault, seconds } from './fault.ts'
@@ -40,9 +40,9 @@ const gatewayFrozen: Fault = {
     return { facts: {} }
   },
   // A second for what the balancer itself takes on a busy machine.
-  noticedAfterMs: (noticedWithinS + 1) * 1_000,
-  mustBeZero: ({ failedOnceNoticed }) => ({
-    'operations that failed although the balancer had noticed': failedOnceNoticed,
+  detectedAfterMs: (detectedWithinS + 1) * 1_000,
+  mustBeZero: ({ failedAfterDetection }) => ({
+    'operations that failed after the balancer had detected it': failedAfterDetection,
   }),
   measured: ({ disturbedS, slowestCreateS }) =>
     `requests failed or took more than a second for ${seconds(disturbedS)}, slowest create ${seconds(slowestCreateS)}`,

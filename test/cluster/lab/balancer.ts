@@ -13,7 +13,8 @@ const probeFile = path.join(import.meta.dirname, '../../../deploy/k8s/base/gatew
 /** How often the balancer asks a gateway, how long it waits, and how many failures in a row take it out: as production does. */
 export const checks = readChecks()
 /** The longest time from a gateway that hangs just after a check until the balancer takes it out. */
-export const noticedWithinS = checks.everyS + checks.fall * Math.max(checks.everyS, checks.timeoutS)
+export const detectedWithinS =
+  checks.everyS + checks.fall * Math.max(checks.everyS, checks.timeoutS)
 
 function readChecks(): { everyS: number; timeoutS: number; fall: number } {
   const probe = parse(fs.readFileSync(probeFile, 'utf8')).spec.template.spec.containers[0]

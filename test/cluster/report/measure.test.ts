@@ -22,7 +22,7 @@ function push(transactionId: string, receivedS: number, deliveryId = transaction
   return { deliveryId, transactionId, what, digest: '', receivedMs: receivedS * 1_000 }
 }
 
-const window = { beganMs: 10_000, noticedMs: 15_000, overMs: 20_000 }
+const window = { beganMs: 10_000, detectedMs: 15_000, overMs: 20_000 }
 
 it('the longest time without a create counts from the last success before the fault', () => {
   const operations = [
@@ -37,14 +37,14 @@ it('the longest time without a create counts from the last success before the fa
   expect(measures.failures).toEqual({ 'create 503': 1 })
 })
 
-it('operations that failed once the fault was noticed are those that began after it and while it lasted', () => {
+it('operations that failed after the fault was detected are those that began after it and while it lasted', () => {
   const operations = [
     create('before', [14, 16, 503], [16, 16.5, 409], [17, 17.5, 200]),
-    create('noticed', [15.5, 16, 503], [16, 17, 200]),
+    create('detected', [15.5, 16, 503], [16, 17, 200]),
     create('good', [16, 17, 200]),
     create('over', [20.5, 21, 503], [21, 22, 200]),
   ]
-  expect(measure({ operations, pushes: [] }, window).failedOnceNoticed).toBe(1)
+  expect(measure({ operations, pushes: [] }, window).failedAfterDetection).toBe(1)
 })
 
 it('pushes count from the answer of the create, and only those of the fault from its end', () => {

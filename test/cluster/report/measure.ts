@@ -9,7 +9,7 @@ import {
 } from '../load/records.ts'
 
 /** When a fault began, from when on nothing may fail any more, and when it was over, in milliseconds since 1970. */
-export type Window = { beganMs: number; noticedMs: number; overMs: number }
+export type Window = { beganMs: number; detectedMs: number; overMs: number }
 
 /** Seconds and counts of one fault. A time is NaN when nothing of its kind happened. */
 export type Measures = {
@@ -20,8 +20,8 @@ export type Measures = {
   othersFailed: number
   /** Requests that failed, by operation and by status of HTTP or why no answer came. */
   failures: Record<string, number>
-  /** Operations whose first request failed although it was sent after the fault had been noticed, while it lasted. */
-  failedOnceNoticed: number
+  /** Operations whose first request failed although it was sent after the fault had been detected, while it lasted. */
+  failedAfterDetection: number
   /** The longest time in which no create succeeded. */
   gapS: number
   /** From the first request to the answer. */
@@ -45,7 +45,7 @@ const firstPushOf = 'payment_initiated'
 /** Measures one fault. */
 export function measure(
   { operations, pushes }: Records,
-  { beganMs, noticedMs, overMs }: Window,
+  { beganMs, detectedMs, overMs }: Window,
 ): Measures {
   const creates = operations.filter(({ kind }) => kind === 'create')
   const others = operations.filter(({ kind }) => kind !== 'create')
@@ -60,9 +60,9 @@ export function measure(
   const disturbed = operations
     .flatMap(({ tries }) => tries)
     .filter((one) => one.endMs >= beganMs && (!isGood(one) || one.endMs - one.sentMs > slowMs))
-  const onceNoticed = operations.filter((operation) => {
+  const afterDetection = operations.filter((operation) => {
     const { sentMs = Number.NaN } = firstTry(operation) ?? {}
-    return sentMs >= noticedMs && sentMs < overMs
+    return sentMs >= detectedMs && sentMs < overMs
   })
   return {
     creates: creates.length,
@@ -70,7 +70,7 @@ export function measure(
     others: others.length,
     othersFailed: others.filter(({ tries }) => !tries.every(isGood)).length,
     failures: failuresOf(operations),
-    failedOnceNoticed: onceNoticed.filter(hasFailedFirst).length,
+    failedAfterDetection: afterDetection.filter(hasFailedFirst).length,
     gapS: maxGapMs(creates, beganMs) / 1_000,
     slowestCreateS: max(creates.map(durationMs)) / 1_000,
     disturbedS: Math.max(0, max([...disturbed.map(({ endMs }) => endMs - beganMs), 0])) / 1_000,
