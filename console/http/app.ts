@@ -31,6 +31,7 @@ import { registerOnboarding } from '../routes/inbox/onboarding.ts'
 import { registerQuotes } from '../routes/institution/quotes.ts'
 import { registerTransfers } from '../routes/institution/transfers.ts'
 import { registerLedger } from '../routes/ledger.ts'
+import { registerLedgerTransfers } from '../routes/ledger-transfers.ts'
 import { registerNow } from '../routes/now.ts'
 import { registerOverview } from '../routes/overview.ts'
 import { registerPayment } from '../routes/payment.ts'
@@ -114,12 +115,7 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
     if (request.headers.host === host) done()
     else void reply.code(421).type('text/plain').send('misdirected request')
   })
-  for (const { path, type, content } of Object.values(assets)) {
-    app.get(path, (_, reply) =>
-      reply.header('cache-control', 'public, max-age=31536000, immutable').type(type).send(content),
-    )
-  }
-  app.get('/favicon.ico', (_, reply) => reply.code(204).send())
+  serveAssets(app)
   const sessions = openSessions(db, consoleUrl, limits)
   const people = openPeople(db)
   const requestLimits = createRequestLimits()
@@ -155,11 +151,22 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   registerEventDeadLetters(app, { worker, clients })
   registerAllRequests(app, { worker, clients })
   registerLedger(app, { worker, clients })
+  registerLedgerTransfers(app, { worker, clients })
   registerCatalogue(app, { worker, clients })
   registerRouting(app, { worker, clients })
   registerAudit(app, { worker, clients, db, people })
   registerActions(app, { worker, clients, people })
   return app
+}
+
+/** Serves the files that every page loads. */
+function serveAssets(app: FastifyInstance): void {
+  for (const { path, type, content } of Object.values(assets)) {
+    app.get(path, (_, reply) =>
+      reply.header('cache-control', 'public, max-age=31536000, immutable').type(type).send(content),
+    )
+  }
+  app.get('/favicon.ico', (_, reply) => reply.code(204).send())
 }
 
 function answerError(

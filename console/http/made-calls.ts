@@ -6,7 +6,7 @@ import { sampleOf } from './sample-request.ts'
 /** An RPC with the name of the process that serves it, such as `payments`. */
 export type ServedRpc = { process: string; method: DescMethod }
 
-/** A call of one. */
+/** A call of an RPC, with its request. */
 type MadeCall = ServedRpc & { request: object }
 
 /** The calls of a page, the RPCs of its buttons, and those that one of its sections has named. */
@@ -21,7 +21,7 @@ const storage = new AsyncLocalStorage<Made>()
 /** A page over many projects makes one call for each. */
 const maxShown = 3
 
-/** Runs a page's handler; what it renders knows the calls that it made, and what can be called at all. */
+/** Runs a page's handler; what it renders can read the calls that it made, and `served`, all RPCs that the console can call. */
 export function withMadeCalls<T>(served: readonly ServedRpc[], handle: () => T): T {
   return storage.run({ served, calls: [], actions: new Set(), named: new Set() }, handle)
 }
@@ -31,8 +31,8 @@ export function noteMadeCall(call: MadeCall): void {
   storage.getStore()?.calls.push(call)
 }
 
-/** Notes what a button of the page calls. */
-export function nameAction(rpc: string | readonly string[] | undefined): void {
+/** Notes the RPC of a button of the page. */
+export function noteAction(rpc: string | readonly string[] | undefined): void {
   for (const one of [rpc ?? []].flat()) storage.getStore()?.actions.add(one)
 }
 

@@ -2,20 +2,27 @@
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf'
 
 /** Stands for a text that is to be filled in. */
-const open = '…'
-/** A message within a message within a request is deep enough: a filter, and its times. */
+const placeholder = '…'
+/** Deepest nesting of messages that a sample shows; deeper ones are left out. */
 const maxDepth = 2
 
 type Json = string | number | boolean | Json[] | { [name: string]: Json }
 
 /**
- * The JSON of a request with every field, the first one of a choice: `ids` by field where they have it, an ellipsis for any other text, zero for
- * a number, the first word of an enum that stands for a value.
+ * The JSON of a request with every field, and the first field of each oneof. An id comes from `ids`; another text is a placeholder, a number
+ * zero, an enum its first value above zero.
  */
 export function sampleOf(
   message: DescMessage,
   ids: ReadonlyMap<string, string>,
-  depth = 0,
+): { [name: string]: Json } {
+  return fieldsOf(message, ids, 0)
+}
+
+function fieldsOf(
+  message: DescMessage,
+  ids: ReadonlyMap<string, string>,
+  depth: number,
 ): { [name: string]: Json } {
   const fields = message.fields.filter(
     (one) => one.oneof === undefined || one.oneof.fields[0] === one,
@@ -52,7 +59,7 @@ function valueOf(
 }
 
 function ofScalar(type: ScalarType): Json {
-  if (type === ScalarType.STRING) return open
+  if (type === ScalarType.STRING) return placeholder
   if (type === ScalarType.BOOL) return false
   return type === ScalarType.BYTES ? '' : 0
 }
@@ -67,6 +74,6 @@ function ofMessage(
   ids: ReadonlyMap<string, string>,
   depth: number,
 ): Json | undefined {
-  if (message.typeName.startsWith('google.protobuf.')) return open
-  return depth < maxDepth ? sampleOf(message, ids, depth + 1) : undefined
+  if (message.typeName.startsWith('google.protobuf.')) return placeholder
+  return depth < maxDepth ? fieldsOf(message, ids, depth + 1) : undefined
 }

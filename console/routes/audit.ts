@@ -14,7 +14,7 @@ import { sendSections } from '../pages/render.ts'
 import { timeOf } from '../pages/words.ts'
 import { type NameOf, type People, personIn, recordName } from '../sign-in/people.ts'
 import { type ActivityFilter, listActivity, type SeenActivity } from '../store/activity-store.ts'
-import { idIn, nextPageUrl, readTime, sendCsv, withFilters } from './list.ts'
+import { idIn, nextPageUrl, noneMatches, readTime, sendCsv, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients; db: Database; people: People }
 
@@ -43,7 +43,7 @@ export function registerAudit(app: FastifyInstance, options: Options): void {
             },
             table: {
               head: ['When', 'Who', 'What', 'Project', 'On', 'Details', 'Request'],
-              empty: 'No change matches. Another filter, or none, may show more.',
+              empty: noneMatches('change'),
               rows: listed.entries.map((entry) => changeRow(entry, nameOf)),
             },
             ...nextPageUrl(request.url, listed.nextPageToken),
@@ -106,7 +106,7 @@ function registerCatalogueAudit(
             },
             table: {
               head: ['When', 'Who', 'What', 'On', 'Note', 'Request'],
-              empty: 'No change matches. Another filter, or none, may show more.',
+              empty: noneMatches('change'),
               rows: listed.changes.map((one) => [
                 { at: one.occurTime },
                 text(nameOf(one.caller)),
@@ -210,7 +210,7 @@ async function sendCalls(work: Work, db: Database, people: People) {
         },
         table: {
           head: ['When', 'Who', 'Call', 'Project', 'On', 'Request'],
-          empty: 'No call matches. Another filter, or none, may show more.',
+          empty: noneMatches('call'),
           rows: rows.map((one) => [
             { at: timestampFromDate(one.occurTime) },
             { text: nameOf(one.person), href: callsOf(one.person) },

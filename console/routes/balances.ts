@@ -8,7 +8,7 @@ import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
 import { amount, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf } from '../pages/words.ts'
-import { transferCell } from './ledger-transfers.ts'
+import { transferCell } from './ledger-links.ts'
 import { nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }

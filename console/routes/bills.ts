@@ -12,7 +12,7 @@ import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
 import { amount, type Cell, chosen, code, row, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf, valueOf, wordOf } from '../pages/words.ts'
-import { ledgerFact } from './ledger-transfers.ts'
+import { ledgerFact } from './ledger-links.ts'
 import { nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }

@@ -7,7 +7,7 @@ import { asFile, type Work, type Worker } from '../http/work.ts'
 import { chosen, code, row, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { valueOf, wordOf } from '../pages/words.ts'
-import { nextPageUrl, sendCsv, withFilters } from './list.ts'
+import { nextPageUrl, noneMatches, sendCsv, withFilters } from './list.ts'
 
 const csvPageSize = 200
 
@@ -40,7 +40,7 @@ export function registerHome(
           empty:
             wanted.name === '' && wanted.environment === Environment.UNSPECIFIED
               ? 'There is no project yet. Create one with: payweave project create <name>'
-              : 'No project matches. Another filter, or none, may show more.',
+              : noneMatches('project'),
           rows: projects.map(({ projectId, name, environment }) => [
             row(name, `/projects/${projectId}`),
             text(wordOf(Environment, environment)),

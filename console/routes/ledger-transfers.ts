@@ -1,22 +1,20 @@
-// The ledger transfers of a project, as a page and as a CSV file, and how pages link a transfer with its accounts and with what it was for.
+// The ledger transfers of a project, as a page and as a CSV file.
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { formatAmount } from '#core/money/money.ts'
 import {
   InternalAccount,
-  type LedgerAddress,
   type Posting,
   type Transfer,
 } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import type { Clients } from '../clients.ts'
-import type { May } from '../http/shell.ts'
 import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
-import { amount, type Cell, code, type Field, row, text } from '../pages/blocks.ts'
+import { amount, type Cell, type Field, row, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
-import { choices, money, timeOf, valueOf, wordOf } from '../pages/words.ts'
-import { nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
-import { billPattern, ledgerPath } from './look-up.ts'
+import { choices, money, timeOf, valueOf } from '../pages/words.ts'
+import { aboutCell, accountWord, ledgerPath } from './ledger-links.ts'
+import { nextPageUrl, noneMatches, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -40,54 +38,6 @@ export function registerLedgerTransfers(app: FastifyInstance, { worker, clients 
       })
     }, asFile),
   )
-}
-
-/** The id of a transfer, which leads to its T-account for those who may open it. */
-export function transferCell(may: May, projectId: string, id: string): Cell {
-  const mayOpen = may('payweave.accounts.v1.LedgerService/GetTransfer')
-  return code(id, mayOpen ? ledgerPath(projectId, id) : undefined)
-}
-
-/** A fact that leads to the transfers of one reference, for those who may list them. */
-export function ledgerFact(may: May, projectId: string, reference: string): [string, Cell][] {
-  if (!may('payweave.accounts.v1.LedgerService/ListTransfers')) return []
-  const href = `/projects/${projectId}/ledger?${new URLSearchParams({ reference }).toString()}`
-  return [['Ledger', { text: 'transfers', href }]]
-}
-
-/** The name of an account, which leads to the transfers of a project with a line on it. */
-export function accountCell(projectId: string, address: LedgerAddress | undefined): Cell {
-  const { holder } = address ?? {}
-  const path = (parameter: string, value: string) =>
-    `/projects/${projectId}/ledger?${parameter}=${value}`
-  if (holder?.case === 'accountId') return code(holder.value, path('customer', holder.value))
-  const word = accountWord(address)
-  return { text: word, href: path('account', word.replaceAll(' ', '_')) }
-}
-
-function accountWord(address: LedgerAddress | undefined): string {
-  const { holder } = address ?? {}
-  if (holder?.case === 'accountId') return holder.value
-  return holder?.case === 'internal' ? wordOf(InternalAccount, holder.value) : 'float'
-}
-
-const institutionTypes: ReadonlySet<string> = new Set(['p2p', 'inttransfer', 'deposit', 'cashout'])
-
-/** What a transfer was for, as a link to its page; a reversal has that of the transfer which it reverses. */
-export function aboutCell({ projectId, transferId, reversesId, details }: Transfer): Cell {
-  const { method = '', reference = '', metadata = {} } = details ?? {}
-  const base = `/projects/${projectId}`
-  const paymentId = metadata['payment_id'] ?? ''
-  if (method === 'payment' && isUuid(paymentId)) {
-    return { text: 'payment', href: `${base}/payments/${paymentId}` }
-  }
-  if (method === 'bill_payment' && billPattern.test(reference)) {
-    return { text: 'bill payment', href: `${base}/bills/${reference}` }
-  }
-  if (institutionTypes.has(method)) {
-    return { text: 'transfer', href: `${base}/transfers/${reversesId || transferId}` }
-  }
-  return text('')
 }
 
 /** What the query asks for. Throws INVALID_PARAMETER for an account or a time that is none. */
@@ -163,8 +113,8 @@ async function show(work: ProjectWork, { ledger }: Clients) {
           head: ['Posted', 'Reference', 'Type', 'Amount', 'Debited', 'Credited', 'About'],
           empty:
             listed.nextPageToken === ''
-              ? 'No transfer matches. Another filter may show some.'
-              : 'No transfer of this part of the list matches. Older ones may.',
+              ? noneMatches('transfer')
+              : 'No transfer on this page matches. The next page may have some.',
           rows: listed.transfers.map(rowOf),
         },
         ...nextPageUrl(request.url, listed.nextPageToken),

@@ -20,9 +20,8 @@ import { money, timeOf, wordOf } from '../pages/words.ts'
 import { orUndefined } from './found.ts'
 import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
 import { retryOf } from './inbox/items.ts'
-import { aboutCell, accountCell, registerLedgerTransfers } from './ledger-transfers.ts'
+import { aboutCell, accountCell, ledgerPath } from './ledger-links.ts'
 import { formId, nextPageUrl, sendCsv } from './list.ts'
-import { ledgerPath } from './look-up.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -34,9 +33,8 @@ const csvPageSize = 200
 /** The check reads the whole ledger. */
 const checkTimeoutMs = 60_000
 
-/** Registers `/ledger`, its check, and the ledger transfers of a project. */
+/** Registers `/ledger` and its check. */
 export function registerLedger(app: FastifyInstance, { worker, clients }: Options): void {
-  registerLedgerTransfers(app, { worker, clients })
   app.get(
     '/ledger',
     worker.page((work) => show(work, clients)),

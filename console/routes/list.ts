@@ -31,6 +31,9 @@ export function formId(form: URLSearchParams, name: string): string {
   return id
 }
 
+/** Ids of bill payments; those of other things are UUIDs. */
+export const billPattern = /^bill_\w{1,59}$/
+
 /** An id of the query; the empty text for none. Throws INVALID_PARAMETER for another text. */
 export function idIn(query: URLSearchParams, name: string): string {
   const id = query.get(name) ?? ''
@@ -48,6 +51,11 @@ export function oneOf<W extends string>(
   const found = words.find((word) => word === given)
   if (given !== '' && found === undefined) throw invalid(name, `must be ${words.join(' or ')}`)
   return found
+}
+
+/** What a list says whose filters nothing matches. */
+export function noneMatches(thing: string): string {
+  return `No ${thing} matches. Change or remove a filter to see more.`
 }
 
 /** The first rows of a list that has no pages, and a note that says so where more follow. */

@@ -8,17 +8,11 @@ import type { Work } from '../http/work.ts'
 import { orUndefined } from './found.ts'
 import { approvalPath, listsOf } from './inbox/approvals.ts'
 import { quotePath } from './institution/quotes.ts'
-
-/** Ids of bill payments. */
-export const billPattern = /^bill_\w{1,59}$/
+import { ledgerPath } from './ledger-links.ts'
+import { billPattern } from './list.ts'
 
 /** Who looks, with what they may do in the project. */
 export type Looker = Pick<Work, 'may' | 'within'>
-
-/** The page of a transfer of the ledger or a hold. */
-export function ledgerPath(projectId: string, id: string): string {
-  return `/ledger?${new URLSearchParams({ project: projectId, id }).toString()}`
-}
 
 /** The path of what has this id in a project. */
 export async function find(

@@ -32,7 +32,7 @@ import { sendPage } from '../pages/render.ts'
 import { timelineOf } from '../pages/timeline.ts'
 import { money, wordOf } from '../pages/words.ts'
 import { approvalsSection, saidOfApprovals } from './inbox/approvals.ts'
-import { ledgerFact } from './ledger-transfers.ts'
+import { ledgerFact } from './ledger-links.ts'
 import { nextPageUrl, rowsAt } from './list.ts'
 
 /** Lines of the timeline, and pushes, of a page. */

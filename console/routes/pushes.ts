@@ -249,7 +249,7 @@ const whyNoMore: Record<DeliveryState, string> = {
   [DeliveryState.SENDING]: 'one is in flight',
   [DeliveryState.DELIVERED]: 'it is delivered',
   [DeliveryState.EXHAUSTED]: 'every attempt failed; Resend begins a new round',
-  [DeliveryState.GONE]: 'the receiver answered 410: it wants no more pushes about this',
+  [DeliveryState.GONE]: 'the receiver responded 410, which ends its pushes about this subject',
   [DeliveryState.BLOCKED]: 'its address is not public, or no key can sign it',
   [DeliveryState.CANCELLED]: 'it was cancelled',
 }

@@ -7,7 +7,7 @@ import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
 import { chosen, count, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { timeOf, valueOf, wordOf } from '../pages/words.ts'
-import { nextPageUrl, sendCsv, withFilters } from './list.ts'
+import { nextPageUrl, noneMatches, sendCsv, withFilters } from './list.ts'
 
 /** The client of replays. */
 export type Replays = Clients['replays']
@@ -67,7 +67,7 @@ async function sendList(work: ProjectWork, replays: Replays) {
       empty:
         wanted.state === ReplayJobState.UNSPECIFIED
           ? 'No push was replayed with others yet. The page of the pushes begins a replay.'
-          : 'No replay is in this state. Another filter, or none, may show more.',
+          : noneMatches('replay'),
       rows: listed.jobs.map((job) => [
         { at: job.createTime, href: `${base}/replays/${job.jobId}` },
         { state: wordOf(ReplayJobState, job.state) },

@@ -11,8 +11,8 @@ import type { Work, Worker } from '../http/work.ts'
 import { row, text } from '../pages/blocks.ts'
 import { sendPage, sendSections } from '../pages/render.ts'
 import { orUndefined } from './found.ts'
-import { readAmount, readNumber } from './list.ts'
-import { billPattern, find, type Looker, pathOfRequests } from './look-up.ts'
+import { billPattern, readAmount, readNumber } from './list.ts'
+import { find, type Looker, pathOfRequests } from './look-up.ts'
 import { merchantsIn } from './merchants.ts'
 
 /** How many projects one search looks in, and for how long. */

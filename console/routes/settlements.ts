@@ -7,7 +7,7 @@ import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
 import { amount, row, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf, wordOf } from '../pages/words.ts'
-import { transferCell } from './ledger-transfers.ts'
+import { transferCell } from './ledger-links.ts'
 import { nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }

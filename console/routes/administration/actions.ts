@@ -7,7 +7,7 @@ import { code, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf } from '../../pages/words.ts'
 import type { People } from '../../sign-in/people.ts'
-import { chained, nextPageUrl, sendCsv, withFilters } from '../list.ts'
+import { chained, nextPageUrl, noneMatches, sendCsv, withFilters } from '../list.ts'
 
 const path = '/audit/actions'
 const services = ['payments', 'institution'] as const
@@ -66,7 +66,7 @@ async function show(work: Work, { actions }: Clients, people: People) {
         heading: `In ${service}`,
         table: {
           head: ['When', 'Who', 'What', 'On', 'Note', 'Request'],
-          empty: 'No action matches. Another filter, or none, may show more.',
+          empty: noneMatches('action'),
           rows: page.actions.map((one) => [
             { at: one.actionTime },
             text(nameOf(one.caller)),

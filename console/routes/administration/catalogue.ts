@@ -14,7 +14,7 @@ import {
   text,
 } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
-import { nextPageUrl, oneOf, rowsAt, sendCsv, withFilters } from '../list.ts'
+import { nextPageUrl, noneMatches, oneOf, rowsAt, sendCsv, withFilters } from '../list.ts'
 
 const path = '/catalogue'
 /** Rows of each of two sections. */
@@ -163,7 +163,7 @@ function billersSection({ request, query }: Work, billers: Biller[]): Section {
     table: {
       head: ['Code', 'Name', 'State'],
       empty: isFiltered(query)
-        ? 'No biller matches. Another filter, or none, may show more.'
+        ? noneMatches('biller')
         : 'No biller yet. Store the first with: payweave biller put',
       rows: rows.map((one) => [code(one.billerCode), text(one.name), stateOf(one)]),
     },
@@ -180,7 +180,7 @@ function productsSection({ request, query }: Work, products: Product[]): Section
     table: {
       head: ['Biller', 'Code', 'Name', 'References', 'Amounts', 'State'],
       empty: isFiltered(query)
-        ? 'No product matches. Another filter, or none, may show more.'
+        ? noneMatches('product')
         : 'No product yet. Store the first with: payweave product put',
       rows: rows.map((one) => [
         code(one.billerCode),

@@ -24,7 +24,7 @@ import {
 import { sendSections } from '../../pages/render.ts'
 import { choices, timeOf, valueOf, wordOf } from '../../pages/words.ts'
 import type { NameOf } from '../../sign-in/people.ts'
-import { firstRows, idIn, oneOf, sendCsv, withFilters } from '../list.ts'
+import { firstRows, idIn, noneMatches, oneOf, sendCsv, withFilters } from '../list.ts'
 
 const path = '/routing'
 const kinds = ['charge', 'payout'] as const
@@ -154,7 +154,7 @@ function routesSection(
     table: {
       head: [...keyHead, 'Connector', 'Fallback', 'Changed', 'By', 'Remove'],
       empty: isFiltered
-        ? 'No route matches. Another filter, or none, may show more.'
+        ? noneMatches('route')
         : `No route yet: ${defaultConnector} takes everything.`,
       rows: rows.map((route) => [
         ...keyCells(route.key),
@@ -182,7 +182,7 @@ function changesSection(changes: RouteChange[], isFiltered: boolean, nameOf: Nam
     table: {
       head: ['When', 'Who', ...keyHead, 'Connector', 'Fallback', 'Request'],
       empty: isFiltered
-        ? 'No change matches. Another filter, or none, may show more.'
+        ? noneMatches('change')
         : 'No change yet. Store the first route with: payweave routes set',
       rows: rows.map((one) => [
         { at: one.changeTime },

@@ -16,7 +16,16 @@ import {
 } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf } from '../../pages/words.ts'
-import { formId, idIn, nextPageUrl, oneOf, rowsAt, sendCsv, withFilters } from '../list.ts'
+import {
+  formId,
+  idIn,
+  nextPageUrl,
+  noneMatches,
+  oneOf,
+  rowsAt,
+  sendCsv,
+  withFilters,
+} from '../list.ts'
 import { merchantsOf } from '../merchants.ts'
 
 type Access = Clients['access']
@@ -269,7 +278,7 @@ function tableOf(
       head: ['Key id', ...head, 'Issued', 'State', 'Change'],
       empty:
         work.query.has('key') || work.query.has('state')
-          ? 'No key matches. Another filter, or none, may show more.'
+          ? noneMatches('key')
           : kind === api
             ? 'None yet. Every merchant needs one for its requests: payweave key issue --merchant <id>'
             : 'None: no request of the project is accepted. Issue one with: payweave key issue',

@@ -12,7 +12,7 @@ import { asFile, type ProjectWork, pathId, type Worker } from '../../http/work.t
 import { type Cell, chosen, code, moneyCell, row, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf, valueOf, wordOf } from '../../pages/words.ts'
-import { transferCell } from '../ledger-transfers.ts'
+import { transferCell } from '../ledger-links.ts'
 import { nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from '../list.ts'
 
 type Options = { worker: Worker; clients: Clients }

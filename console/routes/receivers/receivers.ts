@@ -17,7 +17,7 @@ import {
 } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf, valueOf, wordOf } from '../../pages/words.ts'
-import { formId, nextPageUrl, sendCsv, withFilters } from '../list.ts'
+import { formId, nextPageUrl, noneMatches, sendCsv, withFilters } from '../list.ts'
 import { rateOf } from '../replays.ts'
 import {
   pauseCell,
@@ -118,7 +118,7 @@ async function sendList(work: ProjectWork, clients: Clients) {
           head: ['Receiver', 'Kind', ...columns, 'Replay', 'Pause'],
           empty:
             query.has('breaker') || query.has('paused')
-              ? 'No receiver matches. Another filter, or none, may show more.'
+              ? noneMatches('receiver')
               : 'Nothing was pushed yet. A payment request with urls.notify or urls.callback makes the first push.',
           rows: listed.endpoints.map((one) => [
             text(one.origin),

@@ -99,7 +99,7 @@ it.each(Object.entries(files))(
   },
 )
 
-it('a filter that a list does not have a word or an id for is refused', async () => {
+it('a filter value that is no id, or not one of the list’s words, is refused', async () => {
   const { projectId } = harness.peers.projects.demo
   for (const path of [
     '/catalogue?state=x',

@@ -9,7 +9,7 @@ import {
 } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { DeliveryKind } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { PayerState } from '#gen/payweave/payments/v1/payments_pb.js'
-import { aboutCell, accountCell } from '../../../console/routes/ledger-transfers.ts'
+import { aboutCell, accountCell } from '../../../console/routes/ledger-links.ts'
 import { type Harness, startHarness } from '../harness.ts'
 import { usualTexts } from '../rows.ts'
 
@@ -76,7 +76,7 @@ it('an account of a transfer leads to the transfers of the project that have a l
   })
 })
 
-it('pages lead to the ledger for those who may open it, and the list to each T-account', async () => {
+it('pages link to the ledger only for people who may open it', async () => {
   const { projectId: demo, payment, bill, transfer } = harness.peers.projects.demo
   const places = [
     `payments/${payment.paymentId}`,
@@ -103,7 +103,7 @@ it('pages lead to the ledger for those who may open it, and the list to each T-a
   expect(text).toMatch(new RegExp(`href="/ledger\\?project=${demo}&amp;id=[0-9a-f-]{36}"`))
   expect(text).toContain(`href="/projects/${demo}/ledger?page=second"`)
   const short = await ama.get(`/projects/${demo}/ledger?account=held`)
-  expect(short.text).toContain('Older ones may.')
+  expect(short.text).toContain('No transfer on this page matches. The next page may have some.')
   expect(short.text).toContain('page=second')
   for (const wrong of ['account=nothing', 'customer=1', 'from=soon']) {
     expect((await ama.get(`/projects/${demo}/ledger?${wrong}`)).status).toBe(400)
@@ -126,7 +126,7 @@ it('a push of an onboarding shows its path and its body', async () => {
   expect(text).toContain('of an onboarding')
 })
 
-it('each payer with a link has a QR code of their own, that of an only one who may pay on the page', async () => {
+it('each payer with a link has a QR code file; a page with one payer who can still pay shows it', async () => {
   const { payment, projectId: demo } = harness.peers.projects.demo
   const [payer] = payment.payers
   if (payer === undefined) throw new Error('a payment with a payer')
