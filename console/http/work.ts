@@ -84,7 +84,7 @@ export function createWorker(options: WorkerOptions): Worker {
       if (session === undefined) return signIn(request, reply)
       request.shell.session = session
       const isPage = request.method === 'GET' && how.lasts !== true
-      if (isPage && session.isDue) await sessions.rotate(request, reply)
+      if (isPage && session.isRotationDue) await sessions.rotate(request, reply)
       requestLimits.takeRequest(session.person, reply)
       if (how.lasts === true && how.quietly === true)
         requestLimits.takeStream(session.person, reply)

@@ -1,8 +1,12 @@
--- A session changes its token as it is used: the one before stays valid for requests under way. Its forms have a key of their own, so
--- that those of open pages stay valid.
+-- A session changes its token as it is used: the previous one stays valid for requests in flight. Its forms keep their CSRF token, so that
+-- those of open pages stay valid.
 
 alter table session add column previous_hash bytea,
+  -- Null until a request has come with the new token.
+  add column previous_until timestamptz,
+  -- The token is the HMAC of the previous one under this key.
+  add column rotation_key bytea,
   add column rotate_time timestamptz not null default clock_now(),
-  add column form_key bytea not null
-    default uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid());
+  -- Null until the first rotation: the HMAC of 'form' under the token.
+  add column form_key bytea;
 create unique index session_previous on session (previous_hash) where previous_hash is not null;

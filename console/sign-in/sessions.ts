@@ -1,5 +1,5 @@
 // Sessions of people: a random token in the cookie, its hash in the database.
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digestsEqual, hashToken } from '#core/identity/digest.ts'
 import { randomId } from '#core/identity/id.ts'
@@ -25,8 +25,8 @@ export type Session = SignedIn & {
   sessionId: string
   /** What every form that changes something has to send. */
   csrfToken: string
-  /** Whether its token should be replaced. */
-  isDue: boolean
+  /** Whether its token is at least 15 minutes old, so that the next page replaces it. */
+  isRotationDue: boolean
 }
 
 /** Begins, finds and ends sessions. */
@@ -48,7 +48,7 @@ export function openSessions(db: Database, consoleUrl: string, limits: SessionLi
     async begin(request: FastifyRequest, reply: FastifyReply, who: SignedIn): Promise<void> {
       const before = tokenOf(request)
       if (before !== undefined) await deleteSession(db, hashToken(before))
-      const token = newToken()
+      const token = randomBytes(32).toString('base64url')
       const { person, email, displayName } = who
       await upsertPerson(db, { person, email, displayName })
       await insertSession(db, hashToken(token), {
@@ -66,17 +66,23 @@ export function openSessions(db: Database, consoleUrl: string, limits: SessionLi
       if (token === undefined) return undefined
       const look = quietly ? findSession : touchSession
       const stored = await look(db, hashToken(token), limits)
-      return stored && sessionOf(stored)
+      return stored && sessionOf(stored, token)
     },
     /**
-     * Replaces the token of a session that is due, so that one which leaked opens the session for a limited time. The one before stays
-     * valid for a minute, for requests under way; of two requests at once, one replaces it.
+     * Replaces a token that is due, so that one which leaked opens the session for a limited time. The previous one stays valid until a
+     * minute after the first request with the new one, for requests in flight. Until that request, each page that is requested with the
+     * previous token sets the same new cookie, since the browser may have lost a response.
      */
     async rotate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       const token = tokenOf(request)
-      const next = newToken()
       if (token === undefined) return
-      if (await rotateSession(db, hashToken(token), hashToken(next))) cookie.set(reply, next)
+      const rotationKey = randomBytes(32)
+      const key = await rotateSession(db, hashToken(token), {
+        nextHash: hashToken(nextToken(rotationKey, token)),
+        rotationKey,
+        formKey: formKeyOf(token),
+      })
+      if (key !== undefined) cookie.set(reply, nextToken(key, token))
     },
     /** Ends the session of a request. */
     async end(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -87,16 +93,22 @@ export function openSessions(db: Database, consoleUrl: string, limits: SessionLi
   }
 }
 
-function newToken(): string {
-  return randomBytes(32).toString('base64url')
+/** The token after one. It takes both the key, which only the database has, and the token, of which that has only the hash. */
+function nextToken(rotationKey: Buffer, token: string): string {
+  return createHmac('sha256', rotationKey).update(token).digest('base64url')
 }
 
-function sessionOf({ roles, formKey, ...stored }: FoundSession): Session {
+/** The CSRF token until the first rotation, as replicas of the version before compute it. */
+function formKeyOf(token: string): Buffer {
+  return createHmac('sha256', token).update('form').digest()
+}
+
+function sessionOf({ roles, formKey, ...stored }: FoundSession, token: string): Session {
   return {
     ...stored,
     // Roles that a later release no longer knows give nothing.
     memberships: roles.map(parseMembership).filter((one) => one !== undefined),
-    csrfToken: formKey.toString('base64url'),
+    csrfToken: (formKey ?? formKeyOf(token)).toString('base64url'),
   }
 }
 

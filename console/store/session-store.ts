@@ -10,10 +10,19 @@ export type StoredSession = StoredPerson & {
 
 /** A session as it is found. */
 export type FoundSession = StoredSession & {
-  /** What its forms have to send. */
+  /** The CSRF token of its forms; null until the first rotation, when it is the one of the session's token. */
+  formKey: Buffer | null
+  /** Whether its token is at least 15 minutes old, so that the next page replaces it. */
+  isRotationDue: boolean
+}
+
+/** What replaces the token of a session. */
+export type Rotation = {
+  nextHash: Buffer
+  /** The key with which the next token is derived from the previous one. */
+  rotationKey: Buffer
+  /** The CSRF token of the forms so far. */
   formKey: Buffer
-  /** Whether its token is as old as tokens get. */
-  isDue: boolean
 }
 
 /** How long a session lasts. */
@@ -35,24 +44,31 @@ export async function insertSession(
 
 /** A token is replaced after so long, seconds. */
 const rotateS = 900
-/** Requests under way have the token before, seconds. */
+/** The previous token is valid for so long after the first request with the new one, seconds: for requests in flight. */
 const overlapS = 60
 
-const isOld = `rotate_time <= clock_now() - make_interval(secs => ${rotateS})`
+// A row has one previous token, so the overlap of that one ends before the next rotation.
+const isOld = `rotate_time <= clock_now() - make_interval(secs => ${rotateS})
+   and coalesce(previous_until <= clock_now(), previous_hash is null)`
+// While previous_until is null, no request has come with the new token: the response with it may be lost.
 const hasToken = `(token_hash = $1
-   or previous_hash = $1 and rotate_time > clock_now() - make_interval(secs => ${overlapS}))`
+   or previous_hash = $1 and (previous_until is null or previous_until > clock_now()))`
 const columns = `session_id as "sessionId", person, email, display_name as "displayName", roles,
-   form_key as "formKey", token_hash = $1 and ${isOld} as "isDue"`
+   form_key as "formKey",
+   case when token_hash = $1 then ${isOld} else previous_until is null end as "isRotationDue"`
 // A session of the version before names its person by an address, which another could have.
 const isLive = `email is not null and seen_time > clock_now() - make_interval(secs => $2)
    and sign_in_time > clock_now() - make_interval(secs => $3)`
 
 const touchStatement = sql(
   'touch_session',
-  `update session set seen_time = clock_now() where ${hasToken} and ${isLive}
+  `update session set seen_time = clock_now(), previous_until = case
+     when token_hash = $1 and previous_hash is not null and previous_until is null
+     then clock_now() + make_interval(secs => ${overlapS}) else previous_until end
+   where ${hasToken} and ${isLive}
    returning ${columns}`,
 )
-/** Finds a live session and notes that it was used now. Locks its row. */
+/** Finds a live session and notes that it was used now, and its new token. Locks its row. */
 export function touchSession(
   db: Queryable,
   tokenHash: Buffer,
@@ -76,16 +92,30 @@ export function findSession(
 
 const rotateStatement = sql(
   'rotate_session',
-  `update session set token_hash = $2, previous_hash = token_hash, rotate_time = clock_now()
-   where token_hash = $1 and ${isOld}`,
+  `update session set token_hash = $2, previous_hash = token_hash, previous_until = null,
+     rotation_key = $3, form_key = coalesce(form_key, $4), rotate_time = clock_now()
+   where token_hash = $1 and ${isOld}
+   returning rotation_key as "rotationKey"`,
 )
-/** Replaces the token of a session that is due; false when another request has. */
+const findRotationStatement = sql(
+  'find_rotation',
+  `select rotation_key as "rotationKey" from session
+   where previous_hash = $1 and previous_until is null`,
+)
+/**
+ * Replaces a token that is due. Returns the rotation key that counts: that of the request which replaced the token first.
+ * Undefined when a request has come with the next token already.
+ */
 export async function rotateSession(
   db: Queryable,
   tokenHash: Buffer,
-  nextHash: Buffer,
-): Promise<boolean> {
-  return (await db.run(rotateStatement, [tokenHash, nextHash])) > 0
+  { nextHash, rotationKey, formKey }: Rotation,
+): Promise<Buffer | undefined> {
+  type Row = { rotationKey: Buffer }
+  const values = [tokenHash, nextHash, rotationKey, formKey]
+  const rotated = await db.row<Row>(rotateStatement, values)
+  const found = rotated ?? (await db.row<Row>(findRotationStatement, [tokenHash]))
+  return found?.rotationKey
 }
 
 const deleteStatement = sql(

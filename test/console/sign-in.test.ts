@@ -1,5 +1,5 @@
 // Tests how people sign in and out, whose session a browser holds, and how long what they called is kept.
-import { randomUUID } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#core/identity/id.ts'
@@ -18,6 +18,15 @@ beforeAll(async () => {
 afterAll(() => harness?.close())
 
 const cookieName = 'payweave-console'
+
+/** Opens a page with a cookie alone; `next` is the one that the response sets. */
+async function visit(cookie: string) {
+  const browser = harness.browse()
+  browser.cookies.set(cookieName, cookie)
+  const { status } = await browser.get('/')
+  const after = browser.cookies.get(cookieName)
+  return { status, next: after === cookie ? undefined : after }
+}
 
 describe('signing in', () => {
   it('the link of the banner leads to the people of the sandbox, and one click signs in', async () => {
@@ -183,24 +192,23 @@ describe('a session', () => {
     for (const { row } of rows) expect(row).not.toContain(token)
   })
 
-  it('a session in use changes its token every quarter of an hour, and open pages and requests under way stay valid', async () => {
+  it('a session in use changes its token every quarter of an hour, and open pages and requests in flight stay valid', async () => {
     const browser = await harness.signedIn('ama')
     const token = () => browser.cookies.get(cookieName) ?? ''
-    const opens = async (cookie: string) => {
-      const another = harness.browse()
-      another.cookies.set(cookieName, cookie)
-      return (await another.get('/')).status
-    }
+    const opens = async (cookie: string) => (await visit(cookie)).status
     const first = token()
     const formToken = formTokenIn((await browser.get('/')).text)
     expect(token()).toBe(first)
+    // As a replica of the version before computes it.
+    expect(formToken).toBe(createHmac('sha256', first).update('form').digest('base64url'))
     harness.clock.advance((limits.idleS - 30) * 1_000)
     await browser.get('/')
     expect(token()).toBe(first)
     harness.clock.advance(31_000)
     const answers = await Promise.all([browser.get('/'), browser.get('/'), browser.get('/')])
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
-    expect(answers.flatMap(({ headers }) => headers.getSetCookie())).toHaveLength(1)
+    const cookies = answers.flatMap(({ headers }) => headers.getSetCookie())
+    expect([cookies.length, new Set(cookies).size]).toEqual([3, 1])
     const second = token()
     expect(second).not.toBe(first)
     expect([await opens(first), await opens(second)]).toEqual([200, 200])
@@ -210,6 +218,29 @@ describe('a session', () => {
     expect((await browser.post('/ledger/check', { form_token: formToken })).status).toBe(200)
     await browser.post('/sign-out', { form_token: formToken })
     expect([await opens(first), await opens(second)]).toEqual([303, 303])
+  })
+
+  it('a session outlives the loss of the response with its new token, and the previous token ends a minute after the new one is used', async () => {
+    const first = (await harness.signedIn('ama')).cookies.get(cookieName) ?? ''
+    harness.clock.advance((limits.idleS - 30) * 1_000)
+    expect(await visit(first)).toEqual({ status: 200, next: undefined })
+    harness.clock.advance(31_000)
+    const lost = await visit(first)
+    harness.clock.advance(61_000)
+    const again = await visit(first)
+    expect(again).toEqual({ status: 200, next: expect.stringMatching(/^[\w-]{43}$/) })
+    expect(again).toEqual(lost)
+    const second = again.next ?? ''
+
+    // The new token is used first when it is due already: the minute of the previous one ends before that.
+    harness.clock.advance((limits.idleS - 30) * 1_000)
+    expect(await visit(second)).toEqual({ status: 200, next: undefined })
+    expect(await visit(first)).toEqual({ status: 200, next: undefined })
+    harness.clock.advance(61_000)
+    expect((await visit(first)).status).toBe(303)
+    const third = (await visit(second)).next
+    expect(third).toMatch(/^[\w-]{43}$/)
+    expect([first, second]).not.toContain(third)
   })
 
   it('a cookie of a session is for this origin, for requests alone, and goes with no form of another site', async () => {
