@@ -39,8 +39,8 @@ afterAll(async () => {
   await Promise.all([postgres.remove(), broker.remove()])
 })
 
-// Their number: `npm run test:kill -- --thundering-herd N`.
-const pushCount = Number(process.env['HERD_PUSHES'] ?? '50000')
+// Their number: `npm run test:kill -- --due-pushes N`.
+const pushCount = Number(process.env['DUE_PUSHES'] ?? '50000')
 /** Generous, for a busy machine: a benchmark measures the speed. */
 const sentWithinMs = Math.max(150_000, 3 * pushCount)
 /** What a worker holds depends on its slots, not on what is due. */
@@ -54,8 +54,8 @@ function liveBytes(): number {
   return process.memoryUsage().heapUsed
 }
 
-describe('a thundering herd: pushes that are due at once', () => {
-  it('all pushes of a thundering herd are sent once each, within the limits', {
+describe('pushes that are due at once', () => {
+  it('all pushes that are due at once are sent once each, within the limits', {
     timeout: 1.2 * sentWithinMs,
   }, async () => {
     const origins = Array.from({ length: 50 }, (_, n) => `https://receiver-${n}.example`)

@@ -66,7 +66,10 @@ function accountOf(word: string | undefined) {
   if (word === undefined) return { case: undefined }
   if (isUuid(word)) return { case: 'accountId' as const, value: word }
   if (word === 'float') return { case: 'projectFloat' as const, value: true }
-  return { case: 'internal' as const, value: valueOf(InternalAccount, word, 'account') }
+  return {
+    case: 'internal' as const,
+    value: valueOf(InternalAccount, word, 'account', ['a UUID', 'float']),
+  }
 }
 
 /** The lines above zero: `25.00 USD to held`. */

@@ -18,18 +18,21 @@ export function wordOf(words: Record<number, string>, value: number): string {
 
 /**
  * The enum value of a typed word; 0 (unspecified) for none. Throws a UsageError that lists the words for an unknown
- * one.
+ * one, and before them `others`, which the caller takes too.
  */
 export function valueOf(
   words: Record<string, string | number>,
   word: string | undefined,
   option: string,
+  others: readonly string[] = [],
 ): number {
   if (word === undefined) return 0
   const value = words[word.toUpperCase()]
   if (typeof value === 'number' && value !== 0) return value
   const known = Object.keys(words).filter((name) => /^[A-Z]/.test(name) && words[name] !== 0)
-  throw new UsageError(`--${option} must be one of ${known.join(', ').toLowerCase()}`)
+  throw new UsageError(
+    `--${option} must be one of ${[...others, ...known.map((name) => name.toLowerCase())].join(', ')}`,
+  )
 }
 
 /** A message as one line of JSON, with the field names of the contract. */

@@ -14,9 +14,9 @@ const scenarios = {
     run: [...system, 'test/system/recovery/kill-pushes.test.ts'],
     variable: 'KILL_PUSH_ROUNDS',
   },
-  'thundering-herd': {
-    run: ['test/delivery/recovery.test.ts', '-t', 'a thundering herd'],
-    variable: 'HERD_PUSHES',
+  'due-pushes': {
+    run: ['test/delivery/recovery.test.ts', '-t', 'pushes that are due at once'],
+    variable: 'DUE_PUSHES',
   },
 }
 type Option = keyof typeof scenarios

@@ -144,7 +144,10 @@ it('the command line lists what the console shows, shows one of each, and reads 
     expect((await ofLedger('--account', account, '--type', 'payment')).out).toContain('payment')
   }
   expect((await ofLedger('--account', 'float', '--reference', 'nothing')).out).toMatch(/^no /)
-  expect((await ofLedger('--account', 'nothing')).code).toBe(2)
+  expect(await ofLedger('--account', 'nothing')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--account must be one of a UUID, float, clearing'),
+  })
   const claims = ['claim', 'list', '--kind', 'bill', '--items', randomUUID()]
   expect((await run(...claims)).out).toBe('nobody works on them\n')
   expect((await run('claim', 'list')).code).toBe(2)
