@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { newKey } from '../identity/id.ts'
-import { loggedId } from './logged-id.ts'
+import { loggedId, searchedId } from './logged-id.ts'
 
 it.each([
   ['order-1001', 'order-1001'],
@@ -37,3 +37,18 @@ it('a logged id holds no seven digits in sequence', () => {
     }),
   )
 })
+
+it.each(['order-1001', 'hostile-a7231234567b', '20261123000123', 'shop:4111-1111-1111-1111:2'])(
+  'a search for the id %s compares what the log shows, from the whole id and from the shown one',
+  (id) => {
+    const shown = loggedId(id) ?? ''
+    expect([searchedId(id), searchedId(shown)]).toEqual([shown, shown])
+  },
+)
+
+it.each(['***', '***123', 'Kofi ***1234', `***${'1234'.repeat(20)}`])(
+  'a search for %j finds nothing: the log shows no such id',
+  (text) => {
+    expect(searchedId(text)).toBeUndefined()
+  },
+)

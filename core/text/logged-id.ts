@@ -18,3 +18,13 @@ export function loggedId(text: string): string | undefined {
   if (!idPattern.test(text) || keyLike.test(text)) return undefined
   return text.replaceAll(longNumber, (number) => `***${number.slice(-shownDigits)}`)
 }
+
+const shownId = /^(?:[\w.:/#-]|\*{3}(?=[\d._:/#-]{3}\d)){1,64}$/
+
+/**
+ * The id that a search of the API log compares: `text` is the id as the client sent it, or as the log shows it, with its numbers already cut.
+ * Undefined for a text that the log cannot hold.
+ */
+export function searchedId(text: string): string | undefined {
+  return text.includes('***') && shownId.test(text) ? text : loggedId(text)
+}

@@ -6,7 +6,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid } from '#core/errors/errors.ts'
 import { firstIdOf, idTimeMs } from '#core/identity/id.ts'
 import { pageSizeOf } from '#core/paging.ts'
-import { loggedId } from '#core/text/logged-id.ts'
+import { searchedId } from '#core/text/logged-id.ts'
 import {
   type ApiLogService,
   type ListAllRequestsRequest,
@@ -57,7 +57,7 @@ type Asked = Omit<ListRequestsRequest | ListAllRequestsRequest, '$typeName' | 'p
 
 async function pageOf(db: Queryable, request: Asked, projectId: string | undefined) {
   // Keys of another form are not in the log.
-  const idempotencyKey = loggedId(request.idempotencyKey)
+  const idempotencyKey = searchedId(request.idempotencyKey)
   if (request.idempotencyKey !== '' && idempotencyKey === undefined) return {}
   const filter = { ...filterOf(request, projectId), idempotencyKey }
   const { requests, next } = await listRequests(db, filter)
