@@ -54,6 +54,8 @@ export const institutionCommands: Command[] = [
     options: {
       ...accountsOptions,
       environment: 'filter by environment: sandbox or production',
+      name: 'filter by name',
+      id: 'UUID of an institution',
       limit: 'maximum number (50)',
     },
     run: (context) => withAccess(context, list),
@@ -133,9 +135,11 @@ const list: AccessWork = async (context, access) => {
   const { options } = context
   const environment =
     options['environment'] === undefined ? Environment.UNSPECIFIED : environmentOf(context)
+  const { name = '', id: institutionId = '' } = options
+  const wanted = { environment, name, institutionId }
   const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
   const pages = pagesOf(limit, async (pageSize, pageToken) => {
-    const page = await access.listInstitutions({ environment, pageSize, pageToken })
+    const page = await access.listInstitutions({ ...wanted, pageSize, pageToken })
     return { items: page.institutions, nextPageToken: page.nextPageToken }
   })
   await printList(context, institutionShape, pages)

@@ -7,6 +7,7 @@ import {
   type IssuedKey,
   IssuedKeySchema,
   IssueSubscriptionKeyResponseSchema,
+  KeyState,
   type RevokeSubscriptionKeyResponse,
   RevokeSubscriptionKeyResponseSchema,
 } from '#gen/payweave/accounts/v1/access_pb.js'
@@ -22,7 +23,7 @@ import {
   withAccess,
 } from './access.ts'
 import type { Command } from './command.ts'
-import { jsonLine, time } from './output/print.ts'
+import { jsonLine, time, valueOf } from './output/print.ts'
 import { type ListShape, printList } from './output/table.ts'
 
 const merchantOption = {
@@ -50,7 +51,7 @@ export const keyCommands: Command[] = [
     name: 'key list',
     operands: '',
     summary: 'Lists subscription keys and API keys by id and dates, newest first.',
-    options: { ...namingOptions, ...projectOption, ...merchantOption },
+    options: { ...namingOptions, ...projectOption, ...merchantOption, state: 'active or revoked' },
     run: (context) => withAccess(context, list),
   },
 ]
@@ -103,9 +104,10 @@ function sameAnswer({ revokeTime }: { revokeTime?: Timestamp }): RevokeSubscript
 const list: AccessWork = async (context, access) => {
   const projectId = await projectNamed(context, access)
   const merchantId = context.options['merchant'] ?? ''
+  const state = valueOf(KeyState, context.options['state'], 'state')
   const subscriptions =
-    merchantId === '' ? (await access.listSubscriptionKeys({ projectId })).keys : []
-  const { keys } = await access.listApiKeys({ projectId, merchantId })
+    merchantId === '' ? (await access.listSubscriptionKeys({ projectId, state })).keys : []
+  const { keys } = await access.listApiKeys({ projectId, merchantId, state })
   await printList(context, keyShape, [[...subscriptions, ...keys]])
 }
 

@@ -68,9 +68,10 @@ export function eventDeadLetterService(
       await decide(options, deadLetterId, { isDiscarded: true, note })
       return {}
     },
-    async listEventDeadLetterDecisions({ pageSize, pageToken }) {
+    async listEventDeadLetterDecisions({ eventId, pageSize, pageToken }) {
       const size = pageSizeOf(pageSize)
-      const found = await listDecisions(db, placeIn(pageToken) ?? end, size + 1)
+      const before = placeIn(pageToken) ?? end
+      const found = await listDecisions(db, before, size + 1, eventId === '' ? null : eventId)
       const { rows, nextPageToken } = pageOf(found, size, ({ decidedUs, decisionId }) =>
         tokenOf(decidedUs, decisionId),
       )

@@ -162,14 +162,16 @@ const decisionsStatement = sql(
      event_id as "eventId", subject, project_id as "projectId", reason, consumers,
      ${micros('since_time')} as "sinceUs"
    from dead_letter_decision where (decide_time, decision_id) < (${timeOf('$1')}, $2::uuid)
+     and ($4::uuid is null or event_id = $4)
    order by decide_time desc, decision_id desc limit $3`,
 )
 
-/** Decisions before a place, newest first. Locks nothing. Rejects as a Queryable does. */
+/** Decisions before a place, about one event or any, newest first. Locks nothing. Rejects as a Queryable does. */
 export function listDecisions(
   db: Queryable,
   before: Place,
   limit: number,
+  eventId: string | null,
 ): Promise<StoredDecision[]> {
-  return db.rows(decisionsStatement, [before.at, before.id, limit])
+  return db.rows(decisionsStatement, [before.at, before.id, limit, eventId])
 }

@@ -81,6 +81,11 @@ describe('open reviews', () => {
     expect(await own()).toEqual(ids)
     await decide(ids[1] ?? '', rejected)
     expect(await own()).toEqual([ids[0], ids[2]])
+    const listed = async (reviewId = '') => {
+      const page = await as('support', () => harness.onboardings.listOnboardings({ reviewId }))
+      return page.onboardings.map((one) => one.reviewId)
+    }
+    expect([await listed(ids[0]), await listed(ids[1])]).toEqual([[ids[0]], []])
   })
 
   it('an open review has the profile, its facts and whether its number is taken', async () => {

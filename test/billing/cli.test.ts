@@ -1,5 +1,5 @@
 // Shows the command line against billing on a real database: the catalogue, the queue of people's decisions, receipts.
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -189,9 +189,11 @@ describe('payweave bill', () => {
       const cells = ['pending', '20.00 USD', 'DEMO_POWER/PREPAID', '12345678', harness.projectId]
       expect(row.split(/ {2,}/).slice(2, 7)).toEqual(cells)
     }
-    expect(
-      (await done('bill', 'reviews', '--limit', '1', '--json')).trim().split('\n'),
-    ).toHaveLength(1)
+    const oldest = await done('bill', 'reviews', '--limit', '1', '--json')
+    expect(oldest.trim().split('\n')).toHaveLength(1)
+    const { bill_payment_id: id } = JSON.parse(oldest) as Record<string, string>
+    expect(await done('bill', 'reviews', '--id', String(id), '--json')).toBe(oldest)
+    expect(await done('bill', 'reviews', '--id', randomUUID())).toMatch(/^no payments wait/)
     const project = ['--project', harness.projectId, '--note', 'bank statement']
     const asked = await done('bill', 'resolve', first, '--paid', ...project)
     expect(asked).toMatch(/ {2}20\.00 USD {2,}paid {2,}operator {2,}waiting/)

@@ -174,7 +174,12 @@ describe('dead letters of events', () => {
     producer.notify()
     expect((await harness.row(eventId)).confirmed_at).not.toBeNull()
     expect(await sides(eventId)).toEqual([])
-    const decided = await done('decisions', '--json')
+    const decided = await done('decisions', '--event', eventId, '--json')
+    expect(decided.split('\n').filter((line) => !line.includes(eventId))).toEqual([''])
+    expect(await done('decisions', '--event', eventId, '--service', 'payments')).not.toContain(
+      'delivery',
+    )
+    expect((await run('decisions', '--service', 'billing')).code).toBe(2)
     // Accounts has the database of the consumer here.
     const lines = decided
       .split('\n')
@@ -195,6 +200,8 @@ describe('dead letters of events', () => {
         const second = await client.listEventDeadLetterDecisions({ pageSize: 1, pageToken })
         const ids = [...first.decisions, ...second.decisions].map(({ decisionId }) => decisionId)
         expect(new Set(ids).size).toBe(2)
+        const ofEvent = await client.listEventDeadLetterDecisions({ eventId })
+        expect(ofEvent.decisions.map(({ deadLetter }) => deadLetter?.eventId)).toEqual([eventId])
         const bad = client.listEventDeadLetterDecisions({ pageToken: 'x' })
         await expect(bad).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
       })

@@ -62,6 +62,11 @@ describe('refunds that wait', () => {
     const next = await list(WaitingRefundState.FAILED, page.nextPageToken)
     expect([next.refunds, next.nextPageToken]).toMatchObject([[second], ''])
     expect((await list(WaitingRefundState.SENT, '', 200)).refunds).toMatchObject([third])
+    const refundId = second?.refundId ?? ''
+    const ofId = async (state: WaitingRefundState) =>
+      (await as('support', () => operations.listWaitingRefunds({ state, refundId }))).refunds
+    expect(await ofId(WaitingRefundState.FAILED)).toMatchObject([second])
+    expect(await ofId(WaitingRefundState.SENT)).toEqual([])
   })
 
   it('a payer sees whether their refund was sent and has arrived', async () => {

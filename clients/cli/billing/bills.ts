@@ -37,7 +37,11 @@ export const billCommands: Command[] = [
     name: 'bill reviews',
     operands: '',
     summary: 'Lists the payments that wait for a person, oldest first.',
-    options: { ...billingOptions, limit: 'maximum number (50)' },
+    options: {
+      ...billingOptions,
+      id: 'UUID under which the back end knows a payment',
+      limit: 'maximum number (50)',
+    },
     run: reviews,
   },
   {
@@ -74,9 +78,10 @@ export const billCommands: Command[] = [
 
 function reviews(context: CommandContext): Promise<void> {
   const limit = wholeNumber(context.options['limit'] ?? '50', 'limit', 1_000_000)
+  const billPaymentId = context.options['id'] ?? ''
   return withCatalogue(context, async (_, catalogue) => {
     const pages = pagesOf(limit, (pageSize, pageToken) =>
-      catalogue.listReviews({ pageSize, pageToken }),
+      catalogue.listReviews({ billPaymentId, pageSize, pageToken }),
     )
     await printList(context, reviewShape, pages)
   })

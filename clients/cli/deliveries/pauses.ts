@@ -8,7 +8,7 @@ import {
 } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import { oneOperand } from '../access.ts'
 import { type Command, type CommandContext, connectionOptions } from '../command.ts'
-import { jsonLine, printable, time, wordOf } from '../output/print.ts'
+import { jsonLine, printable, time, valueOf, wordOf } from '../output/print.ts'
 import { type ListShape, pagesOf, printList } from '../output/table.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
 import { UsageError } from '../usage-error.ts'
@@ -36,7 +36,11 @@ export const pauseCommands: Command[] = [
     name: 'deliveries pauses',
     operands: '',
     summary: 'Lists who paused and resumed the lanes of a project, newest first.',
-    options: { ...connectionOptions, limit: 'maximum number (50)' },
+    options: {
+      ...connectionOptions,
+      kind: 'lanes with pushes of this kind, such as notify',
+      limit: 'maximum number (50)',
+    },
     run: listChanges,
   },
 ]
@@ -73,11 +77,12 @@ const shape: ListShape<EndpointChange> = {
 }
 
 function listChanges(context: CommandContext): Promise<void> {
+  const kind = valueOf(DeliveryKind, context.options['kind'], 'kind')
   const limit = wholeNumber(context.options['limit'] ?? '50', 'limit', 1_000_000)
   return withConnection(context, async (_context, connection, projectId) => {
     const endpoints = connection.client(EndpointService)
     const pages = pagesOf(limit, async (pageSize, pageToken) => {
-      const page = await endpoints.listEndpointChanges({ projectId, pageSize, pageToken })
+      const page = await endpoints.listEndpointChanges({ projectId, kind, pageSize, pageToken })
       return { items: page.changes, nextPageToken: page.nextPageToken }
     })
     await printList(context, shape, pages)

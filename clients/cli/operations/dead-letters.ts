@@ -28,6 +28,8 @@ export const eventDeadLettersCommand: Command = {
     'Lists events that a consumer has rejected, has one processed again or discards it for ever, or lists who did so.',
   options: {
     ...servicesOptions(parts),
+    event: 'with list and decisions: UUID of an event',
+    service: `with list and decisions: ${parts.join(', ')}`,
     note: 'with discard: why, and what was done instead',
     limit: 'with list and decisions: maximum number for each service (50)',
   },
@@ -45,10 +47,11 @@ async function run(
   const services = parts.map((part) => {
     return { part, service: connections[part].client(EventDeadLetterService) }
   })
+  const ofFilter = servicesOf(context, services)
   const isDecision = word === 'retry' || word === 'discard'
   if (others.length > 0 || isDecision !== (id !== undefined)) throw usage()
-  if (word === 'list') return printList(context, letterShape, letters(context, services))
-  if (word === 'decisions') return printList(context, decisionShape, decisions(context, services))
+  if (word === 'list') return printList(context, letterShape, letters(context, ofFilter))
+  if (word === 'decisions') return printList(context, decisionShape, decisions(context, ofFilter))
   if (!isDecision || id === undefined) throw usage()
   const note = context.options['note'] ?? ''
   if (word === 'discard' && note === '') throw new UsageError('--note is missing')
@@ -63,6 +66,14 @@ async function run(
         ? `event ${id} is processed again`
         : `event ${id} is discarded`,
   )
+}
+
+/** The services whose lists are wanted. Throws a UsageError for one without dead letters. */
+function servicesOf({ options }: CommandContext, services: Services): Services {
+  const wanted = options['service']
+  const found = services.filter(({ part }) => part === (wanted ?? part))
+  if (found.length === 0) throw new UsageError(`--service must be one of ${parts.join(', ')}`)
+  return found
 }
 
 function usage(): UsageError {
@@ -107,9 +118,10 @@ function withService(service: string, line: string): string {
 }
 
 async function* letters(context: CommandContext, services: Services): AsyncGenerator<Letter[]> {
+  const eventId = context.options['event'] ?? ''
   for (const { part, service } of services) {
     yield* pagesOf(limitOf(context), async (pageSize, pageToken) => {
-      const page = await service.listEventDeadLetters({ pageSize, pageToken })
+      const page = await service.listEventDeadLetters({ eventId, pageSize, pageToken })
       const items = page.deadLetters.map((letter) => ({ part, letter }))
       return { items, nextPageToken: page.nextPageToken }
     })
@@ -117,9 +129,11 @@ async function* letters(context: CommandContext, services: Services): AsyncGener
 }
 
 async function* decisions(context: CommandContext, services: Services): AsyncGenerator<Decided[]> {
+  const eventId = context.options['event'] ?? ''
   for (const { part, service } of services) {
     yield* pagesOf(limitOf(context), async (pageSize, pageToken) => {
-      const page = await service.listEventDeadLetterDecisions({ pageSize, pageToken })
+      const wanted = { eventId, pageSize, pageToken }
+      const page = await service.listEventDeadLetterDecisions(wanted)
       const items = page.decisions.map((decision) => ({ part, decision }))
       return { items, nextPageToken: page.nextPageToken }
     })

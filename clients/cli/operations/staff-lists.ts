@@ -46,6 +46,7 @@ export const staffListCommands: Command[] = [
     summary: 'Lists the new customers that wait for a decision, oldest first.',
     part: 'accounts',
     isOfProject,
+    options: { id: 'UUID of a review' },
     schema: OnboardingSchema,
     headings: ['SINCE', 'REVIEW', 'INSTITUTION', 'NAME', 'NUMBER', 'PROJECT'],
     cells: (one) => [
@@ -57,8 +58,9 @@ export const staffListCommands: Command[] = [
       one.projectId,
     ],
     none: 'no new customers wait',
-    async read({ connection }, page) {
-      const listed = await connection.client(OnboardingService).listOnboardings(page)
+    async read({ connection, options }, page) {
+      const wanted = { reviewId: options['id'] ?? '', ...page }
+      const listed = await connection.client(OnboardingService).listOnboardings(wanted)
       return { items: listed.onboardings, nextPageToken: listed.nextPageToken }
     },
   }),
@@ -118,12 +120,14 @@ export const staffListCommands: Command[] = [
     summary: 'Lists the settlements that the ledger refused, oldest first.',
     part: 'accounts',
     isOfProject,
+    options: { id: 'UUID of a settlement' },
     schema: RefusedSettlementSchema,
     headings: ['FOUND', 'SETTLEMENT', 'PROJECT', 'REASON'],
     cells: (one) => [time(one.refuseTime), one.settlementId, one.projectId, one.reason],
     none: 'no settlement is refused',
-    async read({ connection }, page) {
-      const listed = await connection.client(SettlementPostingService).getBackfill(page)
+    async read({ connection, options }, page) {
+      const wanted = { settlementId: options['id'] ?? '', ...page }
+      const listed = await connection.client(SettlementPostingService).getBackfill(wanted)
       return { items: listed.refused, nextPageToken: listed.nextPageToken }
     },
   }),
@@ -133,7 +137,7 @@ export const staffListCommands: Command[] = [
       'Lists refunds that the back end refused, or with --state sent those without an outcome, oldest first.',
     part: 'payments',
     isOfProject,
-    options: { state: 'failed or sent (failed)' },
+    options: { state: 'failed or sent (failed)', id: 'UUID of a refund' },
     schema: WaitingRefundSchema,
     headings: ['SINCE', 'REFUND', 'AMOUNT', 'PAYMENT', 'PROJECT'],
     cells: (one) => [
@@ -151,7 +155,8 @@ export const staffListCommands: Command[] = [
     async read({ connection, options }, page) {
       const state = valueOf(WaitingRefundState, options['state'] ?? 'failed', 'state')
       const operations = connection.client(PaymentOperationsService)
-      const listed = await operations.listWaitingRefunds({ state, ...page })
+      const wanted = { state, refundId: options['id'] ?? '', ...page }
+      const listed = await operations.listWaitingRefunds(wanted)
       return { items: listed.refunds, nextPageToken: listed.nextPageToken }
     },
   }),
@@ -160,7 +165,7 @@ export const staffListCommands: Command[] = [
     summary: 'Lists the pushes of all projects that were given up, oldest first.',
     part: 'delivery',
     isOfProject,
-    options: { state: 'exhausted, blocked or gone' },
+    options: { state: 'exhausted, blocked or gone', id: 'UUID of a push' },
     schema: DeliverySchema,
     headings: ['GIVEN UP', 'DELIVERY', 'KIND', 'STATE', 'RECEIVER', 'PROJECT'],
     cells: (one) => [
@@ -174,7 +179,8 @@ export const staffListCommands: Command[] = [
     none: 'no pushes were given up',
     async read({ connection, options }, page) {
       const state = valueOf(DeliveryState, options['state'], 'state')
-      const wanted = { state, oldestFirst: true, ...page }
+      const deliveryId = options['id'] ?? ''
+      const wanted = { state, deliveryId, oldestFirst: true, ...page }
       const listed = await connection.client(DeadLetterService).listDeadLetters(wanted)
       return { items: listed.deliveries, nextPageToken: listed.nextPageToken }
     },

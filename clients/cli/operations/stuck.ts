@@ -8,6 +8,7 @@ import {
 } from '#gen/payweave/payments/v1/operations_pb.js'
 import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import type { Command, CommandContext } from '../command.ts'
+import type { Connection } from '../connection.ts'
 import { time, valueOf, wordOf } from '../output/print.ts'
 import { type ListShape, printList } from '../output/table.ts'
 import { UsageError } from '../usage-error.ts'
@@ -15,35 +16,6 @@ import { servicesOptions, withServices } from './services.ts'
 
 const parts = ['accounts', 'payments', 'institution', 'quotes'] as const
 const pageSize = 200
-
-/** The commands of `stuck`. */
-export const stuckCommands: Command[] = [
-  {
-    name: 'stuck list',
-    operands: '',
-    summary:
-      'Lists calls that the back end does not take, with profiles and consents, refunds without an outcome, and attempts, transfers and quotes that have waited for ten minutes; the oldest 200 of each. A held quote has the id of the transfer that holds it.',
-    options: servicesOptions(parts),
-    run: list,
-  },
-  {
-    name: 'stuck retry',
-    operands: '<announce, withdraw, refund, payout, submit_onboarding or request_consent> <id>',
-    summary:
-      'Makes a call that the back end does not take due now; the id is that of "stuck list".',
-    options: servicesOptions(['payments', 'accounts']),
-    run: retry,
-  },
-  {
-    name: 'stuck ask',
-    operands: '<attempt, refund or transfer> <id>',
-    operandWords: ['attempt', 'refund', 'transfer'],
-    summary:
-      'Has the back end asked now for the outcome of an attempt, a refund or a transfer; for a held quote pass the transfer that holds it.',
-    options: servicesOptions(['payments', 'institution']),
-    run: ask,
-  },
-]
 
 type Stuck = {
   kind: string
@@ -69,67 +41,118 @@ const shape: ListShape<Stuck> = {
   none: 'nothing is stuck',
 }
 
-function list(context: CommandContext): Promise<void> {
-  return withServices(context, parts, async ({ accounts, payments, institution, quotes }) => {
+type Connections = Record<(typeof parts)[number], Connection>
+
+const none = { next: '-', tries: 0 }
+
+/** What reads the list of each kind. */
+const kinds: Record<string, (connections: Connections) => Promise<Stuck[]>> = {
+  async call({ payments }) {
+    const { calls } = await payments.client(PaymentOperationsService).listFailingCalls({})
+    return calls.map((one) => ({
+      kind: wordOf(CallKind, one.kind),
+      since: time(one.createTime),
+      id: one.subjectId,
+      projectId: one.projectId,
+      next: time(one.nextTime),
+      tries: one.attemptCount,
+    }))
+  },
+  async task({ accounts }) {
+    const { tasks } = await accounts.client(BackendTaskService).listBackendTasks({})
+    return tasks.map((one) => ({
+      kind: wordOf(BackendTaskKind, one.kind),
+      since: time(one.createTime),
+      id: one.subjectId,
+      projectId: one.projectId,
+      next: time(one.nextTime),
+      tries: one.attemptCount,
+    }))
+  },
+  async attempt({ payments }) {
     const operations = payments.client(PaymentOperationsService)
-    const state = WaitingRefundState.SENT
-    const [failing, tasks, processing, sent, waiting, held] = await Promise.all([
-      operations.listFailingCalls({}),
-      accounts.client(BackendTaskService).listBackendTasks({}),
-      operations.listProcessingAttempts({ pageSize }),
-      operations.listWaitingRefunds({ state, pageSize }),
-      institution.client(InstitutionService).listWaitingTransactions({ pageSize }),
-      quotes.client(QuotesService).listHeldQuotes({ pageSize }),
-    ])
-    const none = { next: '-', tries: 0 }
-    const found: Stuck[] = [
-      ...failing.calls.map((one) => ({
-        kind: wordOf(CallKind, one.kind),
-        since: time(one.createTime),
-        id: one.subjectId,
-        projectId: one.projectId,
-        next: time(one.nextTime),
-        tries: one.attemptCount,
-      })),
-      ...tasks.tasks.map((one) => ({
-        kind: wordOf(BackendTaskKind, one.kind),
-        since: time(one.createTime),
-        id: one.subjectId,
-        projectId: one.projectId,
-        next: time(one.nextTime),
-        tries: one.attemptCount,
-      })),
-      ...processing.attempts.map((one) => ({
-        kind: 'attempt',
-        since: time(one.createTime),
-        id: one.attemptId,
-        projectId: one.projectId,
-        next: time(one.nextEnquiryTime),
-        tries: one.enquiryCount,
-      })),
-      ...sent.refunds.map((one) => ({
-        ...none,
-        kind: 'sent refund',
-        since: time(one.createTime),
-        id: one.refundId,
-        projectId: one.projectId,
-      })),
-      ...waiting.transactions.map((one) => ({
-        ...none,
-        kind: 'transfer',
-        since: time(one.createTime),
-        id: one.movementId,
-        projectId: one.projectId,
-      })),
-      ...held.quotes.map(({ quote, movementId, reserveTime }) => ({
-        ...none,
-        kind: 'held quote',
-        since: time(reserveTime),
-        id: movementId,
-        projectId: quote?.projectId ?? '',
-      })),
-    ]
-    await printList(context, shape, [found])
+    const { attempts } = await operations.listProcessingAttempts({ pageSize })
+    return attempts.map((one) => ({
+      kind: 'attempt',
+      since: time(one.createTime),
+      id: one.attemptId,
+      projectId: one.projectId,
+      next: time(one.nextEnquiryTime),
+      tries: one.enquiryCount,
+    }))
+  },
+  async refund({ payments }) {
+    const sent = { state: WaitingRefundState.SENT, pageSize }
+    const { refunds } = await payments.client(PaymentOperationsService).listWaitingRefunds(sent)
+    return refunds.map((one) => ({
+      ...none,
+      kind: 'sent refund',
+      since: time(one.createTime),
+      id: one.refundId,
+      projectId: one.projectId,
+    }))
+  },
+  async transfer({ institution }) {
+    const client = institution.client(InstitutionService)
+    const { transactions } = await client.listWaitingTransactions({ pageSize })
+    return transactions.map((one) => ({
+      ...none,
+      kind: 'transfer',
+      since: time(one.createTime),
+      id: one.movementId,
+      projectId: one.projectId,
+    }))
+  },
+  async quote({ quotes }) {
+    const held = await quotes.client(QuotesService).listHeldQuotes({ pageSize })
+    return held.quotes.map(({ quote, movementId, reserveTime }) => ({
+      ...none,
+      kind: 'held quote',
+      since: time(reserveTime),
+      id: movementId,
+      projectId: quote?.projectId ?? '',
+    }))
+  },
+}
+
+/** The commands of `stuck`. */
+export const stuckCommands: Command[] = [
+  {
+    name: 'stuck list',
+    operands: '',
+    summary:
+      'Lists calls that the back end does not take, with profiles and consents, refunds without an outcome, and attempts, transfers and quotes that have waited for ten minutes; the oldest 200 of each. A held quote has the id of the transfer that holds it.',
+    options: { ...servicesOptions(parts), kind: Object.keys(kinds).join(', ') },
+    run: list,
+  },
+  {
+    name: 'stuck retry',
+    operands: '<announce, withdraw, refund, payout, submit_onboarding or request_consent> <id>',
+    summary:
+      'Makes a call that the back end does not take due now; the id is that of "stuck list".',
+    options: servicesOptions(['payments', 'accounts']),
+    run: retry,
+  },
+  {
+    name: 'stuck ask',
+    operands: '<attempt, refund or transfer> <id>',
+    operandWords: ['attempt', 'refund', 'transfer'],
+    summary:
+      'Has the back end asked now for the outcome of an attempt, a refund or a transfer; for a held quote pass the transfer that holds it.',
+    options: servicesOptions(['payments', 'institution']),
+    run: ask,
+  },
+]
+
+function list(context: CommandContext): Promise<void> {
+  const wanted = context.options['kind']
+  const reads = Object.entries(kinds).filter(([kind]) => kind === (wanted ?? kind))
+  if (reads.length === 0) {
+    throw new UsageError(`--kind must be one of ${Object.keys(kinds).join(', ')}`)
+  }
+  return withServices(context, parts, async (connections) => {
+    const found = await Promise.all(reads.map(([, read]) => read(connections)))
+    await printList(context, shape, [found.flat()])
   })
 }
 

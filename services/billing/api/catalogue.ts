@@ -74,11 +74,12 @@ export function catalogueService(
       )
       return { changes: rows.map(changeMessage), nextPageToken }
     },
-    async listReviews({ pageSize, pageToken }) {
+    async listReviews({ billPaymentId, pageSize, pageToken }) {
       const size = pageSizeOf(pageSize)
       const place = placeIn(pageToken)
       const after = place && { reviewTimeUs: place.at, id: place.id }
-      const found = await listReviews(billing.db, after, size + 1)
+      const wanted = { after, id: billPaymentId || undefined }
+      const found = await listReviews(billing.db, wanted, size + 1)
       const { rows, nextPageToken } = pageOf(found, size, (last) =>
         tokenOf(last.reviewTimeUs, last.id),
       )

@@ -14,7 +14,7 @@ const listStatement = sql(
   `select project_id as "projectId", transaction_id as "transactionId",
      (extract(epoch from review_time) * 1000000)::bigint as "reviewTimeUs", bill_payment_id as id
    from bill_payment
-   where state = 'review' and ($1::bigint is null or (review_time, bill_payment_id)
+   where state = 'review' and ($4::uuid is null or bill_payment_id = $4) and ($1::bigint is null or (review_time, bill_payment_id)
      > (timestamptz 'epoch' + $1::bigint * interval '1 microsecond', $2::uuid))
    order by review_time, bill_payment_id limit $3`,
 )
@@ -22,13 +22,14 @@ const listStatement = sql(
 /** Where a page of the list begins: after this row. */
 export type ReviewCursor = Pick<ReviewRow, 'reviewTimeUs' | 'id'>
 
-/** A page, oldest first. */
+/** A page, oldest first, or the one of an id. */
 export function listReviews(
   db: Queryable,
-  after: ReviewCursor | undefined,
+  { after, id }: { after: ReviewCursor | undefined; id: string | undefined },
   limit: number,
 ): Promise<ReviewRow[]> {
-  return db.rows(listStatement, [after?.reviewTimeUs ?? null, after?.id ?? null, limit])
+  const place = [after?.reviewTimeUs ?? null, after?.id ?? null]
+  return db.rows(listStatement, [...place, limit, id ?? null])
 }
 
 const takeStatement = sql(

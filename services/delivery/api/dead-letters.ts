@@ -5,7 +5,7 @@ import { pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
 import type { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
-import { deadStates, listDeadLetters } from '../store/dead-letter-store.ts'
+import { deadStates, findDeadLetter, listDeadLetters } from '../store/dead-letter-store.ts'
 import { wireDelivery, wireStates } from './messages.ts'
 
 /**
@@ -14,7 +14,7 @@ import { wireDelivery, wireStates } from './messages.ts'
  */
 export function deadLetterService(db: Queryable): ServiceImpl<typeof DeadLetterService> {
   return {
-    async listDeadLetters({ state: wire, pageToken, ...request }) {
+    async listDeadLetters({ state: wire, deliveryId, pageToken, ...request }) {
       const state = deadStates.find((one) => wireStates[one] === wire)
       if (wire !== DeliveryState.UNSPECIFIED && state === undefined) {
         throw invalid('state', 'must be one in which a push was given up')
@@ -23,7 +23,10 @@ export function deadLetterService(db: Queryable): ServiceImpl<typeof DeadLetterS
       const place = placeIn(pageToken)
       const after = place && { endedUs: place.at, deliveryId: place.id }
       const order = request.oldestFirst ? 'oldest' : 'newest'
-      const rows = await listDeadLetters(db, state, after, size + 1, order)
+      const rows =
+        deliveryId === ''
+          ? await listDeadLetters(db, state, after, size + 1, order)
+          : [await findDeadLetter(db, deliveryId, state)].filter((row) => row !== undefined)
       const page = pageOf(rows, size, (last) => tokenOf(last.endedUs, last.deliveryId))
       return { deliveries: page.rows.map(wireDelivery), nextPageToken: page.nextPageToken }
     },

@@ -8,12 +8,12 @@ import type { Database } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
 import { auditName, currentContext } from '#platform/rpc/context.ts'
 import { changeLane, type LaneChange, listLaneChanges } from '../store/pause-store.ts'
-import { wireKinds } from './messages.ts'
+import { wireKinds, wordOf } from './messages.ts'
 
 /**
  * The handlers that pause and resume lanes and list who did; `onDue` is called when pushes of a lane may be sent again. They reject as
- * `projectOf` does; the first two refuse an unknown lane with RECEIVER_NOT_FOUND, the list a page token that is not ours with
- * INVALID_PARAMETER.
+ * `projectOf` does; the first two refuse an unknown lane with RECEIVER_NOT_FOUND, the list a page token that is not ours and an unknown
+ * kind with INVALID_PARAMETER.
  */
 export function pauseHandlers(db: Database, onDue: () => void) {
   return {
@@ -31,7 +31,9 @@ export function pauseHandlers(db: Database, onDue: () => void) {
     async listEndpointChanges(request, context) {
       const projectId = projectOf(context, request.projectId)
       const size = pageSizeOf(request.pageSize)
-      const rows = await listLaneChanges(db, projectId, idIn(request.pageToken), size + 1)
+      const kind = wordOf(wireKinds, request.kind, 'kind')
+      const after = idIn(request.pageToken)
+      const rows = await listLaneChanges(db, projectId, after, size + 1, kind)
       const page = pageOf(rows, size, ({ changeId }) => tokenOf(changeId))
       return { changes: page.rows.map(changeMessage), nextPageToken: page.nextPageToken }
     },

@@ -65,3 +65,19 @@ export function listDeadLetters(
   const values = [place?.endedUs ?? null, place?.deliveryId ?? outerIds[order], limit]
   return db.rows(listStatements[order][state ?? 'any'], values)
 }
+
+const findStatement = sql(
+  'dead_letter_find',
+  `select ${shownColumns}, (extract(epoch from ended_at) * 1000000)::bigint as "endedUs"
+   from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
+   where d.delivery_id = $1 and state = any ($2::text[])`,
+)
+
+/** A push that was given up, in one state or in any; undefined for one that was not. */
+export function findDeadLetter(
+  db: Queryable,
+  deliveryId: string,
+  state: DeadState | undefined,
+): Promise<DeadLetterRow | undefined> {
+  return db.row(findStatement, [deliveryId, state === undefined ? deadStates : [state]])
+}

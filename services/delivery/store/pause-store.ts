@@ -74,15 +74,17 @@ const listStatement = sql(
   `select change_id as "changeId", change_time as "changeTime", endpoint_id as "endpointId", origin,
      lane_kind as kind, is_paused as "isPaused", note, caller, request_id as "requestId"
    from lane_change where project_id = $1 and ($2::uuid is null or change_id < $2)
+     and ($4::text is null or lane_kind = $4)
    order by change_id desc limit $3`,
 )
 
-/** Changes of a project's lanes behind one, newest first. Locks nothing. */
+/** Changes of a project's lanes behind one, of lanes of one kind or of all, newest first. Locks nothing. */
 export function listLaneChanges(
   db: Queryable,
   projectId: string,
   afterId: string | undefined,
   limit: number,
+  kind: DeliveryKind | undefined,
 ): Promise<LaneChange[]> {
-  return db.rows(listStatement, [projectId, afterId ?? null, limit])
+  return db.rows(listStatement, [projectId, afterId ?? null, limit, kind ?? null])
 }

@@ -44,10 +44,11 @@ export function paymentOperationsService(
 ): ServiceImpl<typeof PaymentOperationsService> {
   return {
     ...askingHandlers(db),
-    async listWaitingRefunds({ state, pageSize, pageToken }) {
+    async listWaitingRefunds({ state, refundId, pageSize, pageToken }) {
       const size = pageSizeOf(pageSize)
       const word = state === WaitingRefundState.SENT ? 'sent' : 'failed'
-      const found = await listWaitingRefunds(db, word, pageToken || undefined, size + 1)
+      const place = { afterId: pageToken || undefined, refundId: refundId || undefined }
+      const found = await listWaitingRefunds(db, word, place, size + 1)
       const { rows, nextPageToken } = pageOf(found, size, ({ refundId }) => refundId)
       return {
         refunds: rows.map(({ createTime, endTime, ...refund }) => ({

@@ -23,7 +23,7 @@ const waiting = (state: WaitingState, more: string) =>
        r.amount_minor as "amountMinor", r.currency, r.create_time as "createTime",
        r.end_time as "endTime"
      from refund r
-     where r.state = '${state}' ${more} and (r.create_time, r.refund_id) > (
+     where r.state = '${state}' ${more} and ($3::uuid is null or r.refund_id = $3) and (r.create_time, r.refund_id) > (
        coalesce((select create_time from refund where refund_id = $1), '-infinity'),
        coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid))
      order by r.create_time, r.refund_id limit $2`,
@@ -36,14 +36,14 @@ const listStatements = {
   ),
 }
 
-/** Refunds that wait in a state, oldest first; `afterId`: behind this one. Locks nothing. */
+/** Refunds that wait in a state, oldest first, or the one of an id; `afterId`: behind this one. Locks nothing. */
 export function listWaitingRefunds(
   db: Queryable,
   state: WaitingState,
-  afterId: string | undefined,
+  { afterId, refundId }: { afterId: string | undefined; refundId: string | undefined },
   limit: number,
 ): Promise<WaitingRefund[]> {
-  return db.rows(listStatements[state], [afterId ?? null, limit])
+  return db.rows(listStatements[state], [afterId ?? null, limit, refundId ?? null])
 }
 
 const settleStatement = sql(

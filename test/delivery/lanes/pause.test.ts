@@ -4,6 +4,7 @@ import { create } from '@bufbuild/protobuf'
 import type { HandlerContext } from '@connectrpc/connect'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { randomId } from '#core/identity/id.ts'
+import { DeliveryKind } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import {
   type Endpoint,
   ListAllEndpointsRequestSchema,
@@ -175,6 +176,10 @@ it('who paused and resumed a lane is listed, newest first, with a line for each 
     { ...line, isPaused: false, note: '' },
     { ...line, isPaused: true, note: 'they move their servers' },
   ])
+  const ofKind = async (kind: DeliveryKind) => (await changes({ kind })).changes ?? []
+  const notified = await ofKind(DeliveryKind.NOTIFY)
+  expect(notified.filter((one) => one.endpointId === endpointId)).toHaveLength(2)
+  expect(await ofKind(DeliveryKind.CALLBACK)).toEqual([])
   await expect(pause(randomUUID())).rejects.toMatchObject({ reason: 'RECEIVER_NOT_FOUND' })
   await expect(harness.asOwner('delete from delivery.lane_change')).rejects.toThrow('are kept')
 })

@@ -83,6 +83,10 @@ it('pushes that were given up are listed by their state, and no others', async (
   expect(await listAll({ state: DeliveryState.EXHAUSTED })).toEqual(['theirs', 'exhausted'])
   expect(await listAll({ state: DeliveryState.GONE })).toEqual(['gone'])
   expect(await listAll({ state: DeliveryState.BLOCKED })).toEqual(['blocked'])
+  const { gone: deliveryId, delivered } = ids
+  expect(await listAll({ deliveryId })).toEqual(['gone'])
+  expect(await listAll({ deliveryId, state: DeliveryState.BLOCKED })).toEqual([])
+  expect(await listAll({ deliveryId: delivered })).toEqual([])
   for (const wrong of [{ state: DeliveryState.DELIVERED }, { pageToken: 'unknown' }]) {
     await expect(page(wrong)).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
   }

@@ -1,7 +1,7 @@
 // The good requests of AccessService, for the sweep of bad input.
 import { randomUUID } from 'node:crypto'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
+import { AccessService, Environment, KeyState } from '#gen/payweave/accounts/v1/access_pb.js'
 import { samplePng } from '../../support/files/png.ts'
 import { type Facts, requestsFor } from './facts.ts'
 
@@ -32,10 +32,12 @@ export function access({ projectId, merchantId, institutionId, subscriptionKey, 
     getSigningSecrets: [{ institutionId }],
     getProject: [{ projectId }],
     listProjects: [{ environment: Environment.SANDBOX, name: 'demo', ...page }],
-    listSubscriptionKeys: [{ projectId, keyId: randomUUID() }],
-    listApiKeys: [{ projectId, merchantId, keyId: randomUUID() }],
+    listSubscriptionKeys: [{ projectId, keyId: randomUUID(), state: KeyState.ACTIVE }],
+    listApiKeys: [{ projectId, merchantId, keyId: randomUUID(), state: KeyState.REVOKED }],
     listMerchants: [{ projectId, ...page }],
-    listInstitutions: [{ environment: Environment.SANDBOX, name: 'Demo Wallet', ...page }],
+    listInstitutions: [
+      { environment: Environment.SANDBOX, name: 'Demo Wallet', institutionId, ...page },
+    ],
     getInstitution: [{ institutionId }],
     listGrants: [{ projectId, institutionId }],
     listSigningKeys: [{ projectId }],

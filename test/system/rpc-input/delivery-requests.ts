@@ -122,6 +122,7 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
       listDeadLetters: [
         {
           state: DeliveryState.GONE,
+          deliveryId: randomUUID(),
           oldestFirst: true,
           pageSize: 10,
           pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
@@ -141,7 +142,14 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
       ],
       pauseEndpoint: [{ projectId, endpointId: randomUUID(), note: 'their servers move' }],
       resumeEndpoint: [{ projectId, endpointId: randomUUID(), note: 'they are back' }],
-      listEndpointChanges: [{ projectId, pageSize: 1, pageToken: tokenOf(randomUUID()) }],
+      listEndpointChanges: [
+        {
+          projectId,
+          kind: NOTIFY,
+          pageSize: 1,
+          pageToken: tokenOf(randomUUID()),
+        },
+      ],
       listAllEndpoints: [
         {
           breaker: BreakerState.OPEN,
@@ -202,6 +210,7 @@ export function deliveryRequests({ projectId, merchantId }: Facts): Requests {
       discardEventDeadLetter: [{ deadLetterId: randomUUID(), note: 'of no use' }],
       listEventDeadLetterDecisions: [
         {
+          eventId: randomUUID(),
           pageSize: 10,
           pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
         },

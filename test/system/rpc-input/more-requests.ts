@@ -165,7 +165,12 @@ function payments({ projectId, merchantId }: Facts): Requests {
     }),
     ...requestsFor(PaymentOperationsService, {
       listWaitingRefunds: [
-        { state: WaitingRefundState.FAILED, pageSize: 10, pageToken: randomUUID() },
+        {
+          state: WaitingRefundState.FAILED,
+          refundId: randomUUID(),
+          pageSize: 10,
+          pageToken: randomUUID(),
+        },
       ],
       settleRefund: [{ refundId: randomUUID(), note: 'Paid by bank transfer' }],
       listFailingCalls: [{ minAttempts: 5 }],
@@ -309,6 +314,7 @@ function quotes({ projectId, institutionId, sessionToken }: Facts): Requests {
 function billing({ projectId }: Facts): Requests {
   const key = { projectId, transactionId: randomBytes(24).toString('base64url') }
   const billToken = Buffer.from(randomUUID()).toString('base64url')
+  const placeToken = Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url')
   const usd = (minorUnits: bigint) => ({ currency: 'USD', minorUnits })
   const product = {
     billerCode: 'DEMO_POWER',
@@ -365,15 +371,10 @@ function billing({ projectId }: Facts): Requests {
           startTime: timestampFromDate(new Date(0)),
           endTime: timestampFromDate(new Date()),
           pageSize: 10,
-          pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
+          pageToken: placeToken,
         },
       ],
-      listReviews: [
-        {
-          pageSize: 10,
-          pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
-        },
-      ],
+      listReviews: [{ billPaymentId: randomUUID(), pageSize: 10, pageToken: placeToken }],
       resolveReview: [
         { ...decided, decision: { case: 'paid', value: true } },
         { ...decided, decision: { case: 'failedWith', value: 'NOT_PAID' } },

@@ -281,7 +281,7 @@ function accountReports({ projectId }: Facts) {
       readArtefact: [{ reviewId: randomUUID(), artefactId: randomUUID() }],
     }),
     ...requestsFor(OnboardingService, {
-      listOnboardings: [{ pageSize: 10, pageToken: randomUUID() }],
+      listOnboardings: [{ reviewId: randomUUID(), pageSize: 10, pageToken: randomUUID() }],
       getOnboarding: [{ reviewId: randomUUID() }],
       decideOnboarding: [
         {
@@ -309,7 +309,11 @@ function accountReports({ projectId }: Facts) {
     ...requestsFor(SettlementPostingService, {
       restartBackfill: [{}],
       getBackfill: [
-        { pageSize: 10, pageToken: Buffer.from(`1 ${randomUUID()}`).toString('base64url') },
+        {
+          settlementId: randomUUID(),
+          pageSize: 10,
+          pageToken: Buffer.from(`1 ${randomUUID()}`).toString('base64url'),
+        },
       ],
       retrySettlement: [{ settlementId: randomUUID() }],
       postPaymentSettlements: [{ paymentId: randomUUID() }],

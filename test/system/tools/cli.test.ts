@@ -130,6 +130,22 @@ it('the command line lists what the console shows, shows one of each, and reads 
     expect((await listed('--idempotency-key', 'none')).out, list).toBe('no requests\n')
   }
   expect((await run('balance', 'open', '--account', 'refunds_unpaid')).code).toBe(0)
+  for (const list of [
+    'onboarding list',
+    'refund list',
+    'ledger refused',
+    'deliveries dead-letters',
+    'institution list',
+  ]) {
+    const { code, out } = await run(...list.split(' '), '--id', randomUUID())
+    expect([list, code, out]).toEqual([list, 0, expect.stringMatching(/^no /)])
+  }
+  expect((await run('institution', 'list', '--name', 'Demo Wallet')).out).toContain('Demo Wallet')
+  expect((await run('key', 'list', '--state', 'active')).out).not.toContain('revoked')
+  expect((await run('key', 'list', '--state', 'lost')).code).toBe(2)
+  expect((await run('deliveries', 'pauses', '--kind', 'onboarding')).code).toBe(0)
+  expect((await run('stuck', 'list', '--kind', 'quote')).out).toMatch(/held quote|nothing is stuck/)
+  expect((await run('stuck', 'list', '--kind', 'payment')).code).toBe(2)
   const defined = [...projectListCommands, ...staffListCommands, ...ledgerListCommands].map(
     ({ name }) => name,
   )

@@ -1409,6 +1409,13 @@ export declare type ListSubscriptionKeysRequest = Message<"payweave.accounts.v1.
    * @generated from field: string key_id = 2;
    */
   keyId: string;
+
+  /**
+   * Lists only keys in this state. UNSPECIFIED: any state.
+   *
+   * @generated from field: payweave.accounts.v1.KeyState state = 3;
+   */
+  state: KeyState;
 };
 
 /**
@@ -1424,7 +1431,7 @@ export declare const ListSubscriptionKeysRequestSchema: GenMessage<ListSubscript
  */
 export declare type ListSubscriptionKeysResponse = Message<"payweave.accounts.v1.ListSubscriptionKeysResponse"> & {
   /**
-   * The newest 200 keys, newest first, including revoked keys.
+   * The newest 200 keys that match, newest first, including revoked keys unless the request asks for one state.
    *
    * @generated from field: repeated payweave.accounts.v1.IssuedKey keys = 1;
    */
@@ -1463,6 +1470,13 @@ export declare type ListApiKeysRequest = Message<"payweave.accounts.v1.ListApiKe
    * @generated from field: string key_id = 3;
    */
   keyId: string;
+
+  /**
+   * Lists only keys in this state. UNSPECIFIED: any state.
+   *
+   * @generated from field: payweave.accounts.v1.KeyState state = 4;
+   */
+  state: KeyState;
 };
 
 /**
@@ -1478,7 +1492,7 @@ export declare const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest>;
  */
 export declare type ListApiKeysResponse = Message<"payweave.accounts.v1.ListApiKeysResponse"> & {
   /**
-   * The newest 200 keys, newest first, including revoked keys.
+   * The newest 200 keys that match, newest first, including revoked keys unless the request asks for one state.
    *
    * @generated from field: repeated payweave.accounts.v1.IssuedKey keys = 1;
    */
@@ -1585,6 +1599,13 @@ export declare type ListInstitutionsRequest = Message<"payweave.accounts.v1.List
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * UUID of an institution: lists only this one. Empty: all.
+   *
+   * @generated from field: string institution_id = 5;
+   */
+  institutionId: string;
 };
 
 /**
@@ -2121,6 +2142,39 @@ export enum Environment {
  * Describes the enum payweave.accounts.v1.Environment.
  */
 export declare const EnvironmentSchema: GenEnum<Environment>;
+
+/**
+ * Whether a key is accepted.
+ *
+ * @generated from enum payweave.accounts.v1.KeyState
+ */
+export enum KeyState {
+  /**
+   * Never sent in responses; in a filter it means any state.
+   *
+   * @generated from enum value: KEY_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Calls with it are accepted.
+   *
+   * @generated from enum value: KEY_STATE_ACTIVE = 1;
+   */
+  ACTIVE = 1,
+
+  /**
+   * Calls with it are refused.
+   *
+   * @generated from enum value: KEY_STATE_REVOKED = 2;
+   */
+  REVOKED = 2,
+}
+
+/**
+ * Describes the enum payweave.accounts.v1.KeyState.
+ */
+export declare const KeyStateSchema: GenEnum<KeyState>;
 
 /**
  * Checks credentials for the gateway and administers them for operators. Reusing a `request_id` with different content

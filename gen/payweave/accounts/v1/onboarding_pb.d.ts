@@ -248,6 +248,13 @@ export declare type ListOnboardingsRequest = Message<"payweave.accounts.v1.ListO
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
+
+  /**
+   * UUID of a review: lists only this one, if it is open. Empty: all.
+   *
+   * @generated from field: string review_id = 3;
+   */
+  reviewId: string;
 };
 
 /**

@@ -162,6 +162,13 @@ export declare type GetBackfillRequest = Message<"payweave.accounts.v1.GetBackfi
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
+
+  /**
+   * UUID of a settlement: the page has only this one, if it was refused. Empty: all.
+   *
+   * @generated from field: string settlement_id = 3;
+   */
+  settlementId: string;
 };
 
 /**

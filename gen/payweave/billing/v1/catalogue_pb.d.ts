@@ -461,6 +461,13 @@ export declare type ListReviewsRequest = Message<"payweave.billing.v1.ListReview
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
+
+  /**
+   * UUID under which the back end knows a payment: lists only this one, if it waits. Empty: all.
+   *
+   * @generated from field: string bill_payment_id = 3;
+   */
+  billPaymentId: string;
 };
 
 /**

@@ -46,6 +46,13 @@ export declare type ListDeadLettersRequest = Message<"payweave.delivery.v1.ListD
    * @generated from field: bool oldest_first = 4;
    */
   oldestFirst: boolean;
+
+  /**
+   * UUID of a push: lists only this one, if it was given up. Empty: all.
+   *
+   * @generated from field: string delivery_id = 5;
+   */
+  deliveryId: string;
 };
 
 /**

@@ -500,6 +500,13 @@ export declare type ListEndpointChangesRequest = Message<"payweave.delivery.v1.L
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * Lists only changes of lanes with pushes of this kind. UNSPECIFIED: any kind.
+   *
+   * @generated from field: payweave.delivery.v1.DeliveryKind kind = 4;
+   */
+  kind: DeliveryKind;
 };
 
 /**

@@ -301,6 +301,13 @@ export declare type ListEventDeadLetterDecisionsRequest = Message<"payweave.even
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
+
+  /**
+   * UUID of an event: lists only decisions about it. Empty: about any.
+   *
+   * @generated from field: string event_id = 3;
+   */
+  eventId: string;
 };
 
 /**

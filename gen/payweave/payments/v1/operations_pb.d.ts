@@ -101,6 +101,13 @@ export declare type ListWaitingRefundsRequest = Message<"payweave.payments.v1.Li
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * UUID of a refund: lists only this one, if it waits so. Empty: all.
+   *
+   * @generated from field: string refund_id = 4;
+   */
+  refundId: string;
 };
 
 /**

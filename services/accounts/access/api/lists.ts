@@ -4,9 +4,10 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { badPageToken, pageOf, pageSizeOf } from '#core/paging.ts'
-import type {
-  AccessService,
-  Environment as WireEnvironment,
+import {
+  type AccessService,
+  KeyState,
+  type Environment as WireEnvironment,
 } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
@@ -50,14 +51,16 @@ function projectLists(db: Queryable) {
       const { rows, nextPageToken } = pageOf(found, listing.limit - 1, ({ projectId }) => projectId)
       return { projects: rows.map(wireProject), nextPageToken }
     },
-    async listSubscriptionKeys({ projectId: requested, keyId }, context) {
+    async listSubscriptionKeys({ projectId: requested, keyId, state }, context) {
       const { projectId } = await existing(db, projectOf(context, requested))
-      const keys = await listSubscriptionKeys(db, projectId, orNull(keyId), maxKeys)
+      const filter = { keyId: orNull(keyId), isActive: isActiveIn(state) }
+      const keys = await listSubscriptionKeys(db, projectId, filter, maxKeys)
       return { keys: keys.map(keyMessage) }
     },
-    async listApiKeys({ projectId: requested, merchantId, keyId }, context) {
+    async listApiKeys({ projectId: requested, merchantId, keyId, state }, context) {
       const { projectId } = await existing(db, projectOf(context, requested))
-      const filter = { merchantId: orNull(merchantId), keyId: orNull(keyId) }
+      const isActive = isActiveIn(state)
+      const filter = { merchantId: orNull(merchantId), keyId: orNull(keyId), isActive }
       const keys = await listApiKeys(db, projectId, filter, maxKeys)
       return { keys: keys.map(keyMessage) }
     },
@@ -75,7 +78,7 @@ function institutionLists(db: Queryable) {
   return {
     async listInstitutions(request) {
       const listing = listingOf(request)
-      const found = await listInstitutions(db, listing)
+      const found = await listInstitutions(db, listing, orNull(request.institutionId))
       const { rows, nextPageToken } = pageOf(found, listing.limit - 1, (one) => one.institutionId)
       const institutions = rows.map((one) => ({
         ...one,
@@ -172,6 +175,11 @@ function readPlace(token: string): AuditFilter['before'] {
 /** An optional text: null for the empty one. */
 function orNull(text: string): string | null {
   return text === '' ? null : text
+}
+
+/** Whether the keys of a state are active; null for any state. */
+function isActiveIn(state: KeyState): boolean | null {
+  return state === KeyState.UNSPECIFIED ? null : state === KeyState.ACTIVE
 }
 
 function keyMessage({ keyId, merchantId, issuedAt, revokedAt }: IssuedKey) {

@@ -9,6 +9,7 @@ import { grantableEndpoints } from '#core/identity/endpoints.ts'
 import {
   AccessService,
   Environment,
+  KeyState,
   type ListAuditRequestSchema,
 } from '#gen/payweave/accounts/v1/access_pb.js'
 import { runWithContext } from '#platform/rpc/context.ts'
@@ -197,6 +198,9 @@ describe('what operators read', () => {
     expect(liveKeys).toHaveLength(1)
     const { institutions } = await access.listInstitutions({ name: institution?.name ?? '' })
     expect(institutions).toEqual([institution])
+    await newInstitution()
+    const ofId = await access.listInstitutions({ institutionId })
+    expect(ofId.institutions).toEqual([institution])
   })
 
   it('operators list keys by id and dates, and API keys of a merchant that rotates', async () => {
@@ -222,6 +226,15 @@ describe('what operators read', () => {
       [second.keyId, true],
       [keyId, false],
     ])
+    const inState = async (state: KeyState) => {
+      const [ofProject, ofMerchants] = await Promise.all([
+        access.listSubscriptionKeys({ projectId, state }),
+        access.listApiKeys({ projectId, state }),
+      ])
+      return [...ofProject.keys, ...ofMerchants.keys].map((key) => key.keyId)
+    }
+    expect(await inState(KeyState.ACTIVE)).toEqual([second.keyId])
+    expect(await inState(KeyState.REVOKED)).toEqual([issued.keyId, keyId])
     const elsewhere = { projectId: await newProject(), merchantId }
     expect((await refusal(access.issueApiKey(elsewhere))).reason).toBe('MERCHANT_NOT_FOUND')
   })

@@ -53,13 +53,16 @@ const institutionsStatement = sql(
   'list_institutions',
   `select ${institutionColumns} from institution
    where ($1::text is null or environment = $1) and ($2::text is null or name = $2)
-     and ($3::uuid is null or institution_id > $3)
+     and ($3::uuid is null or institution_id > $3) and ($5::uuid is null or institution_id = $5)
    order by institution_id limit $4`,
 )
-/** Institutions in the order of their ids, which is that of their making. Locks nothing. */
-export function listInstitutions(db: Queryable, listing: Listing): Promise<Institution[]> {
-  const { environment, name, afterId, limit } = listing
-  return db.rows(institutionsStatement, [environment, name, afterId, limit])
+/** Institutions in the order of their ids, which is that of their making, or the one of an id. Locks nothing. */
+export function listInstitutions(
+  db: Queryable,
+  { environment, name, afterId, limit }: Listing,
+  institutionId: string | null,
+): Promise<Institution[]> {
+  return db.rows(institutionsStatement, [environment, name, afterId, limit, institutionId])
 }
 
 const institutionStatement = sql(
@@ -88,6 +91,9 @@ export function listLiveKeyIds(
   return db.rows(liveKeysStatement, [institutionId])
 }
 
+/** Which keys: the one of an id or all, active or revoked ones or both. */
+export type KeyFilter = { keyId: string | null; isActive: boolean | null }
+
 /** A key as it is remembered. */
 export type IssuedKey = {
   keyId: string
@@ -100,16 +106,17 @@ const subscriptionKeysStatement = sql(
   'list_subscription_keys',
   `select key_id as "keyId", '' as "merchantId", issued_at as "issuedAt", revoked_at as "revokedAt"
    from subscription_key where project_id = $1 and ($2::uuid is null or key_id = $2)
+     and ($4::boolean is null or (revoked_at is null) = $4)
    order by issued_at desc, key_id limit $3`,
 )
-/** The newest subscription keys of a project, or the one of an id, without their digests. Locks nothing. */
+/** The newest subscription keys of a project that match, without their digests. Locks nothing. */
 export function listSubscriptionKeys(
   db: Queryable,
   projectId: string,
-  keyId: string | null,
+  { keyId, isActive }: KeyFilter,
   limit: number,
 ): Promise<IssuedKey[]> {
-  return db.rows(subscriptionKeysStatement, [projectId, keyId, limit])
+  return db.rows(subscriptionKeysStatement, [projectId, keyId, limit, isActive])
 }
 
 const apiKeysStatement = sql(
@@ -117,17 +124,17 @@ const apiKeysStatement = sql(
   `select key_id as "keyId", merchant_id as "merchantId", issued_at as "issuedAt",
      revoked_at as "revokedAt"
    from api_key where project_id = $1 and ($2::uuid is null or merchant_id = $2)
-     and ($3::uuid is null or key_id = $3)
+     and ($3::uuid is null or key_id = $3) and ($5::boolean is null or (revoked_at is null) = $5)
    order by issued_at desc, key_id limit $4`,
 )
-/** The newest API keys of a project or one of its merchants, or the one of an id, without their digests. Locks nothing. */
+/** The newest API keys of a project or one of its merchants that match, without their digests. Locks nothing. */
 export function listApiKeys(
   db: Queryable,
   projectId: string,
-  { merchantId, keyId }: { merchantId: string | null; keyId: string | null },
+  { merchantId, keyId, isActive }: KeyFilter & { merchantId: string | null },
   limit: number,
 ): Promise<IssuedKey[]> {
-  return db.rows(apiKeysStatement, [projectId, merchantId, keyId, limit])
+  return db.rows(apiKeysStatement, [projectId, merchantId, keyId, limit, isActive])
 }
 
 /** An endpoint of an institution that a project may use. */

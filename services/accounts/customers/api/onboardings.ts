@@ -28,9 +28,12 @@ const maxDuplicates = 10
 export function onboardingService(customers: Customers): ServiceImpl<typeof OnboardingService> {
   const { db } = customers
   return {
-    async listOnboardings({ pageSize, pageToken }) {
+    async listOnboardings({ reviewId, pageSize, pageToken }) {
       const size = pageSizeOf(pageSize)
-      const found = await listOpenReviews(db, pageToken || undefined, size + 1)
+      const found =
+        reviewId === ''
+          ? await listOpenReviews(db, pageToken || undefined, size + 1)
+          : [await findOpenReview(db, reviewId)].filter((review) => review !== undefined)
       const { rows, nextPageToken } = pageOf(found, size, ({ reviewId }) => reviewId)
       return { onboardings: rows.map(onboardingMessage), nextPageToken }
     },

@@ -38,6 +38,9 @@ it('the refused settlements are listed oldest first, page after page, each once'
     pageToken = page.nextPageToken ?? ''
   } while (pageToken !== '')
   expect(found).toEqual([...ids.slice(0, 3).toSorted(), ...ids.slice(3).toSorted()])
+  const [settlementId = ''] = ids
+  const ofId = create(GetBackfillRequestSchema, { settlementId })
+  expect((await api.getBackfill(ofId, {} as never)).refused).toMatchObject([{ settlementId }])
   await keepRefusals(db, [], ids)
   const foreign = create(GetBackfillRequestSchema, { pageToken: 'none' })
   await expect(api.getBackfill(foreign, {} as never)).rejects.toMatchObject({

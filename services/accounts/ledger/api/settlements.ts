@@ -39,13 +39,13 @@ export function settlementPostingService(
       const { postedCount, refused } = await postPayment(options, paymentId.toLowerCase())
       return { postedCount, refused: refused.map(refusedMessage) }
     },
-    async getBackfill({ pageSize, pageToken }) {
+    async getBackfill({ settlementId, pageSize, pageToken }) {
       const size = pageSizeOf(pageSize, usualPageSize)
       const after = placeIn(pageToken)
       const state = await readBackfill(db)
       const [refusedCount, found] = await Promise.all([
         countRefusals(db),
-        listRefusals(db, size + 1, after),
+        listRefusals(db, size + 1, after, settlementId || undefined),
       ])
       const page = pageOf(found, size, (last) => tokenOf(last.refuseUs, last.settlementId))
       return {

@@ -140,21 +140,22 @@ const listStatement = sql(
   `select settlement_id as "settlementId", project_id as "projectId", reason,
      refuse_time as "refuseTime", (extract(epoch from refuse_time) * 1000000)::bigint as "refuseUs"
    from settlement_refused
-   where $2::bigint is null or (refuse_time, settlement_id)
-     > (timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::uuid)
+   where ($4::uuid is null or settlement_id = $4) and ($2::bigint is null or (refuse_time, settlement_id)
+     > (timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::uuid))
    order by refuse_time, settlement_id limit $1`,
 )
 
 /** A refusal with its time, also in microseconds since 1970: its place in the list. */
 export type ListedRefusal = Refusal & { refuseTime: Date; refuseUs: bigint }
 
-/** Refusals, oldest first, behind a place in microseconds. Locks nothing. */
+/** Refusals, oldest first, or the one of a settlement, behind a place in microseconds. Locks nothing. */
 export function listRefusals(
   db: Queryable,
   limit: number,
   after?: Place,
+  settlementId?: string,
 ): Promise<ListedRefusal[]> {
-  return db.rows(listStatement, [limit, after?.at, after?.id])
+  return db.rows(listStatement, [limit, after?.at, after?.id, settlementId])
 }
 
 const findRefusalStatement = sql(
