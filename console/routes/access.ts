@@ -1,12 +1,13 @@
 // Who may call what of a project, for operators: the Account API, addresses, and the matrix of grants.
 import type { FastifyInstance } from 'fastify'
 import { grantableEndpoints } from '#core/identity/endpoints.ts'
+import { isUuid } from '#core/identity/id.ts'
 import type { Grant, Institution } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
 import type { ProjectWork, Worker } from '../http/work.ts'
 import { type Cell, code, type Field, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
-import { formId, nextPageUrl } from './list.ts'
+import { formId, institutionField, nextPageUrl, noneMatches, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -65,14 +66,19 @@ async function show(work: ProjectWork, { access }: Clients) {
     access.listGrants({ projectId }),
   ])
   const { accountAccess = false, allowedIps = [], environment } = read.project ?? {}
+  const named = query.get('institution') ?? ''
   const wanted = {
+    ...(isUuid(named) ? { institutionId: named } : { name: named }),
     ...(environment !== undefined && { environment }),
     pageSize: institutionsShown,
     pageToken: query.get('page') ?? '',
   }
   // Institutions are of no project.
   const listed = await work.within(undefined, () => access.listInstitutions(wanted))
-  const { institutions, nextPageToken } = listed
+  const { nextPageToken } = listed
+  const institutions = listed.institutions.filter(
+    ({ institutionId, name }) => named === '' || institutionId === named || name === named,
+  )
   return sendSections(reply, {
     title: `Access of ${project.name}`,
     said:
@@ -126,13 +132,21 @@ function callersSection(work: ProjectWork, accountAccess: boolean, allowed: stri
 }
 
 function grantsSection(work: ProjectWork, institutions: Institution[], grants: Grant[]): Section {
+  const { request, query, project } = work
+  const file = `/projects/${project.projectId}/developers/grants.csv`
   const mayGrant = work.may('payweave.accounts.v1.AccessService/GrantEndpoints')
   return {
     heading: 'Grants',
     note: 'What the project may call at each institution of its environment.',
+    filters: {
+      fields: [institutionField(query)],
+      links: [{ label: 'CSV of the grants', href: withFilters(file, request.url) }],
+    },
     table: {
       head: ['Institution', 'Id', 'Endpoints'],
-      empty: 'There is no institution. Create one with: payweave institution create <name>',
+      empty: query.has('institution')
+        ? noneMatches('institution')
+        : 'There is no institution. Create one with: payweave institution create <name>',
       rows: institutions.map(({ institutionId, name }) => {
         const held = endpointsOf(grants, institutionId)
         return [

@@ -53,6 +53,21 @@ export function oneOf<W extends string>(
   return found
 }
 
+/** The filter of lists by an institution, its name or id. */
+export function institutionField(query: URLSearchParams): Field {
+  const value = query.get('institution') ?? ''
+  return { label: 'Institution', name: 'institution', value, maxlength: 100 }
+}
+
+/** Whether something is of the institution that the query names; everything is where it names none. */
+export function isOfInstitution(
+  query: URLSearchParams,
+): (one: { institutionId: string; institutionName: string }) => boolean {
+  const wanted = query.get('institution') ?? ''
+  return ({ institutionId, institutionName }) =>
+    wanted === '' || institutionId === wanted || institutionName === wanted
+}
+
 /** What a list says whose filters nothing matches. */
 export function noneMatches(thing: string): string {
   return `No ${thing} matches. Change or remove a filter to see more.`

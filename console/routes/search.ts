@@ -11,6 +11,7 @@ import type { Work, Worker } from '../http/work.ts'
 import { row, text } from '../pages/blocks.ts'
 import { sendPage, sendSections } from '../pages/render.ts'
 import { orUndefined } from './found.ts'
+import { itemPath } from './inbox/inbox.ts'
 import { billPattern, readAmount, readNumber } from './list.ts'
 import { find, type Looker, pathOfRequests } from './look-up.ts'
 import { merchantsIn } from './merchants.ts'
@@ -30,8 +31,7 @@ export function registerSearch(
       const { project } = work
       const hits = await written(clients, q, async () => {
         const found = await findIn(work, clients, project, q)
-        const path = found.length > 0 ? undefined : await eventPath(work, clients, q)
-        return path === undefined ? found : [{ path, project: '' }]
+        return found.length > 0 ? found : await findOfStaff(work, clients, q, project.projectId)
       })
       return answer(work, q, { hits, isCut: false })
     }),
@@ -159,10 +159,10 @@ async function findInAll(
   const path =
     (await projectPath(work, clients, q)) ??
     (await reviewPath(work, clients, q)) ??
-    (await eventPath(work, clients, q)) ??
     (await pathOfAnyRequest(work, clients.apiLog, q))
   if (path !== undefined) return { hits: [{ path, project: '' }], isCut: false }
-  const hits: Hit[] = []
+  const hits = await findOfStaff(work, clients, q)
+  if (hits.length > 0) return { hits, isCut: false }
   let searched = 0
   let pageToken = ''
   do {
@@ -203,19 +203,64 @@ async function reviewPath({ may }: Work, { onboardings }: Clients, reviewId: str
   return found && `/inbox/onboardings/${reviewId}`
 }
 
-/** The dead letters of the event with this id, for those who may list them: they are of no project. */
+/** What the staff looks for that is of no project, or of this one: a rejected event, an item of the Inbox, an institution. */
+async function findOfStaff(
+  work: Work,
+  clients: Clients,
+  q: string,
+  projectId?: string,
+): Promise<Hit[]> {
+  const [event, item, institutions] = await Promise.all([
+    eventPath(work, clients, q),
+    itemPath(work, clients, q, projectId),
+    findInstitutions(work, clients, q, projectId),
+  ])
+  const path = event ?? item
+  return path === undefined ? institutions : [{ path, project: '' }]
+}
+
+/** The dead letters of the event with this id or, where none is left, who decided about them, for those who may list them. */
 async function eventPath({ may, within }: Work, { eventDeadLetters }: Clients, eventId: string) {
   if (!isUuid(eventId) || !may('payweave.events.v1.EventDeadLetterService/ListEventDeadLetters'))
     return undefined
-  const look = () =>
-    Promise.all(
-      Object.values(eventDeadLetters).map((service) =>
-        service.listEventDeadLetters({ eventId, pageSize: 1 }),
-      ),
-    )
-  const lists = await within(undefined, look)
-  const isThere = lists.some(({ deadLetters }) => deadLetters.length > 0)
-  return isThere ? `/dead-letters/events?event=${eventId}` : undefined
+  const wanted = { eventId, pageSize: 1 }
+  const services = Object.values(eventDeadLetters)
+  const [lists, decided] = await within(undefined, () =>
+    Promise.all([
+      Promise.all(services.map((service) => service.listEventDeadLetters(wanted))),
+      Promise.all(services.map((service) => service.listEventDeadLetterDecisions(wanted))),
+    ]),
+  )
+  const base = '/dead-letters/events'
+  if (lists.some(({ deadLetters }) => deadLetters.length > 0)) return `${base}?event=${eventId}`
+  // A replica from before the filter answers with decisions about other events.
+  const isDecided = decided.some(({ decisions }) =>
+    decisions.some(({ deadLetter }) => deadLetter?.eventId === eventId),
+  )
+  return isDecided ? `${base}/decisions?event=${eventId}` : undefined
+}
+
+/** The institutions with this id or name, for those who may list them: their grants in the project, or what was changed of them. */
+async function findInstitutions(
+  { may, within }: Work,
+  { access }: Clients,
+  q: string,
+  projectId?: string,
+): Promise<Hit[]> {
+  const isName = /^\P{Cc}{1,100}$/u.test(q)
+  if (!isName || !may('payweave.accounts.v1.AccessService/ListInstitutions')) return []
+  const wanted = isUuid(q) ? { institutionId: q } : { name: q }
+  const listed = await within(undefined, () => access.listInstitutions({ ...wanted, pageSize: 2 }))
+  return listed.institutions
+    .filter(({ institutionId, name }) => institutionId === q || name === q)
+    .map(({ institutionId, name }) => ({
+      path:
+        projectId === undefined
+          ? `/audit?target=${institutionId}`
+          : `/projects/${projectId}/access?institution=${institutionId}`,
+      project: '',
+      list: { label: `The institution ${name}`, merchant: '' },
+    }))
 }
 
 /** The request with this id in any project, for the staff, whose log is of all. */

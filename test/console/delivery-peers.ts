@@ -65,9 +65,10 @@ export function deliveryPeers({ projects, of, many, seen, texts }: Of) {
       seen('ResumeEndpoint')
       return of(projectId) && {}
     },
-    listEndpointChanges({ projectId, pageSize, pageToken }) {
+    listEndpointChanges({ projectId, kind: wanted, pageSize, pageToken }) {
       seen('ListEndpointChanges')
       const { kind, origin } = of(projectId).delivery
+      if ((wanted || kind) !== kind) return {}
       const change = { changeTime: time, endpointId: laneId, origin, kind, isPaused: true }
       const changes = many({ ...change, note: texts.note, caller: texts.person }, pageSize)
       return { changes, nextPageToken: pageToken === '' ? 'second' : '' }

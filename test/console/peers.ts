@@ -58,6 +58,7 @@ export function newPeers(texts: Texts = evilTexts) {
   const { refunds } = approvals
 
   const institutionId = randomUUID()
+  const institutionName = `${texts.name} Bank`
   /** What was changed of a project's access and branding. */
   const changed = {
     granted: new Array<string>(),
@@ -123,14 +124,14 @@ export function newPeers(texts: Texts = evilTexts) {
     listGrants({ projectId }) {
       const grant = {
         institutionId,
-        institutionName: texts.name,
+        institutionName,
         endpoint: 'POST /institution/quote',
         grantTime: time,
       }
       return { grants: of(projectId) ? many(grant, 200) : [] }
     },
     listSigningKeys({ projectId }) {
-      const named = { institutionId, institutionName: texts.name, issueTime: time }
+      const named = { institutionId, institutionName, issueTime: time }
       const key = { ...named, keyId: '0a1b2c3d', isNewest: true }
       return { keys: of(projectId) ? many(key, 200) : [] }
     },
@@ -138,9 +139,11 @@ export function newPeers(texts: Texts = evilTexts) {
       seen('RotateInstitutionKey')
       return { key: { keyId: '4e5f6a7b', sharedKey: texts.id, signingSecret: 'shown-once' } }
     },
-    listInstitutions({ pageSize }) {
+    listInstitutions({ institutionId: one, name, pageSize }) {
       seen('ListInstitutions')
-      return { institutions: many({ institutionId, name: texts.name }, pageSize) }
+      const isIt = (one || institutionId) === institutionId
+      if (!isIt || (name || institutionName) !== institutionName) return {}
+      return { institutions: many({ institutionId, name: institutionName }, pageSize) }
     },
     updateProjectAccess({ projectId, accountAccess, allowedIps }) {
       seen('UpdateProjectAccess')
@@ -359,6 +362,7 @@ export function newPeers(texts: Texts = evilTexts) {
     pages,
     projects,
     institutionId,
+    institutionName,
     changed,
     calls,
     crowd,

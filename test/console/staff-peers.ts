@@ -44,6 +44,10 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     /** A refused settlement that the ledger takes now. */
     postableId: randomUUID(),
     billId: `bill-${texts.id}`,
+    billPaymentId: randomUUID(),
+    refundId: randomUUID(),
+    refusedId: randomUUID(),
+    suspenseId: randomUUID(),
     reviewId: randomUUID(),
     otherReviewId: randomUUID(),
     pictureId: randomUUID(),
@@ -91,8 +95,10 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     },
   }
   const settlements: Partial<ServiceImpl<typeof SettlementPostingService>> = {
-    getBackfill({ pageToken, pageSize }) {
-      const ids = { settlementId: randomUUID(), projectId: staff.projectId }
+    getBackfill({ settlementId, pageToken, pageSize }) {
+      const { projectId, refusedId } = staff
+      if ((settlementId || refusedId) !== refusedId) return {}
+      const ids = { settlementId: refusedId, projectId }
       const refused = many({ ...ids, reason: texts.note, refuseTime: time }, pageSize)
       const isFirst = pageToken === '' && refused.length > 1
       return { backfill: { round: 1n }, refused, nextPageToken: isFirst ? 'second' : '' }
@@ -128,7 +134,8 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       return {}
     },
     ...auditPeers(seen, texts, many, staff.projectId).catalogue,
-    listReviews({ pageSize }) {
+    listReviews({ billPaymentId, pageSize }) {
+      if ((billPaymentId || staff.billPaymentId) !== staff.billPaymentId) return {}
       const payment = {
         transactionId: staff.billId,
         billerCode: 'POWER',
@@ -138,7 +145,7 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       const item = {
         payment,
         projectId: staff.projectId,
-        billPaymentId: randomUUID(),
+        billPaymentId: staff.billPaymentId,
         approvalId: staff.billApprovalId,
       }
       return { items: many({ ...item, enquiries: 8, sinceTime: time }, pageSize) }
@@ -149,9 +156,10 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     },
   }
   const paymentOperations: Partial<ServiceImpl<typeof PaymentOperationsService>> = {
-    listWaitingRefunds({ pageSize }) {
-      const { projectId } = staff
-      const ids = { refundId: randomUUID(), paymentId: randomUUID(), projectId }
+    listWaitingRefunds({ refundId: one, pageSize }) {
+      const { projectId, refundId } = staff
+      if ((one || refundId) !== refundId) return {}
+      const ids = { refundId, paymentId: randomUUID(), projectId }
       const refund = { ...ids, amountMinor: 700n, currency: 'USD', createTime: time }
       return { refunds: many(refund, pageSize) }
     },
@@ -228,7 +236,8 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       return { balances: many(balance, 200) }
     },
     listSuspenseItems() {
-      const ids = { transferId: randomUUID(), projectId: staff.projectId, paymentId: randomUUID() }
+      const { suspenseId, projectId } = staff
+      const ids = { transferId: suspenseId, projectId, paymentId: randomUUID() }
       const item = { ...ids, reference: texts.id, amount: usd(300n), sinceTime: time }
       // As many as the service lists at most.
       return { items: many(item, 200) }
@@ -272,7 +281,10 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     if (reviewId !== staff.reviewId) throw new Failure('REVIEW_NOT_FOUND', 'unknown')
   }
   const onboardings: Partial<ServiceImpl<typeof OnboardingService>> = {
-    listOnboardings: ({ pageSize }) => ({ onboardings: many(onboarding, pageSize) }),
+    listOnboardings: ({ reviewId, pageSize }) =>
+      (reviewId || staff.reviewId) === staff.reviewId
+        ? { onboardings: many(onboarding, pageSize) }
+        : {},
     getOnboarding({ reviewId }) {
       openReview(reviewId)
       const details = { occupation: texts.note }

@@ -9,11 +9,19 @@ import {
 import type { Clients } from '../../clients.ts'
 import type { May } from '../../http/shell.ts'
 import { asFile, type Work, type Worker } from '../../http/work.ts'
-import { type Cell, chosenWord, code, type Form, type Section, text } from '../../pages/blocks.ts'
+import {
+  type Cell,
+  chosenWord,
+  code,
+  type Field,
+  type Form,
+  type Section,
+  text,
+} from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf, wordOf } from '../../pages/words.ts'
 import type { NameOf } from '../../sign-in/people.ts'
-import { chained, idIn, nextPageUrl, oneOf, sendCsv, withFilters } from '../list.ts'
+import { chained, idIn, nextPageUrl, noneMatches, oneOf, sendCsv, withFilters } from '../list.ts'
 
 const path = '/dead-letters/events'
 /** Most rows have two forms. */
@@ -122,6 +130,13 @@ function filterOf({ query }: Work) {
   return { eventId: idIn(query, 'event') }
 }
 
+function fieldsOf({ query }: Work): Field[] {
+  return [
+    { label: 'Event id', name: 'event', value: query.get('event') ?? '', maxlength: 36 },
+    chosenWord('Service', 'service', services, query),
+  ]
+}
+
 async function show(work: Work, clients: Clients) {
   const { request, reply, query, may } = work
   const filter = filterOf(work)
@@ -151,10 +166,7 @@ async function show(work: Work, clients: Clients) {
       {
         note: 'A consumer can never process these. Roll out a release that can, then retry; an event that must not be processed is discarded, with a note that stays.',
         filters: {
-          fields: [
-            { label: 'Event id', name: 'event', value: filter.eventId, maxlength: 36 },
-            chosenWord('Service', 'service', services, query),
-          ],
+          fields: fieldsOf(work),
           links: [
             { label: 'CSV', href: withFilters(`${path}.csv`, request.url) },
             { label: 'Decisions', href: `${path}/decisions` },
@@ -197,9 +209,10 @@ function rowOf(service: string, letter: EventDeadLetter, may: May): Cell[] {
 
 async function showDecisions(work: Work, clients: Clients) {
   const { request, reply, query, namesOf } = work
+  const filter = filterOf(work)
   const sections = await Promise.all(
-    services.map(async (service): Promise<Section> => {
-      const wanted = { pageSize, pageToken: query.get(service) ?? '' }
+    wantedServices(work).map(async (service): Promise<Section> => {
+      const wanted = { ...filter, pageSize, pageToken: query.get(service) ?? '' }
       const client = clients.eventDeadLetters[service]
       const page = await client.listEventDeadLetterDecisions(wanted)
       const nameOf = await namesOf(page.decisions.map(({ caller }) => caller))
@@ -207,7 +220,7 @@ async function showDecisions(work: Work, clients: Clients) {
         heading: `In ${service}`,
         table: {
           head: ['When', 'Who', 'Did', 'Event', 'Subject', 'Note', 'Request'],
-          empty: 'Nobody has decided anything.',
+          empty: filter.eventId === '' ? 'Nobody has decided anything.' : noneMatches('decision'),
           rows: page.decisions.map((one) => decisionRow(one, nameOf)),
         },
         ...nextPageUrl(request.url, page.nextPageToken, service),
@@ -217,19 +230,20 @@ async function showDecisions(work: Work, clients: Clients) {
     }),
   )
   const links = [
-    { label: 'CSV', href: `${path}/decisions.csv` },
+    { label: 'CSV', href: withFilters(`${path}/decisions.csv`, request.url) },
     { label: 'Dead letters', href: path },
   ]
   return sendSections(reply, {
     title: 'Decisions about events',
-    sections: [{ filters: { fields: [], links } }, ...sections],
+    sections: [{ filters: { fields: fieldsOf(work), links } }, ...sections],
   })
 }
 
 function sendDecisions(work: Work, { eventDeadLetters }: Clients) {
+  const filter = filterOf(work)
   const read = chained(
-    services.map((service) => async (pageToken: string) => {
-      const wanted = { pageSize: csvPageSize, pageToken }
+    wantedServices(work).map((service) => async (pageToken: string) => {
+      const wanted = { ...filter, pageSize: csvPageSize, pageToken }
       const page = await eventDeadLetters[service].listEventDeadLetterDecisions(wanted)
       const rows = page.decisions.map((one) => decisionCells(service, one))
       return { rows, nextPageToken: page.nextPageToken }

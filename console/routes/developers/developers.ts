@@ -6,7 +6,7 @@ import { asFile, type ProjectWork, type Worker } from '../../http/work.ts'
 import { code, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf } from '../../pages/words.ts'
-import { nextPageUrl, rowsAt, sendCsv } from '../list.ts'
+import { isOfInstitution, nextPageUrl, noneMatches, rowsAt, sendCsv, withFilters } from '../list.ts'
 import { merchantsOf } from '../merchants.ts'
 import { keySections, registerKeys } from './keys.ts'
 import { peopleSection } from './sandbox-people.ts'
@@ -32,7 +32,8 @@ export function registerDevelopers(app: FastifyInstance, options: Options): void
       const { projectId } = work.project
       return sendCsv(work, 'grants', grantHead, async () => {
         const { grants } = await clients.access.listGrants({ projectId })
-        return { rows: grants.map(grantCells), nextPageToken: '' }
+        const wanted = grants.filter(isOfInstitution(work.query))
+        return { rows: wanted.map(grantCells), nextPageToken: '' }
       })
     }, asFile),
   )
@@ -85,15 +86,17 @@ function addressSection(allowed: string[]): Section {
 }
 
 function grantSection({ request, query, project }: ProjectWork, grants: Grant[]): Section {
-  const { rows, nextPageToken } = rowsAt(grants, query.get('grants'), grantsShown)
+  const wanted = grants.filter(isOfInstitution(query))
+  const { rows, nextPageToken } = rowsAt(wanted, query.get('grants'), grantsShown)
+  const file = `/projects/${project.projectId}/developers/grants.csv`
   return {
     heading: 'Grants',
-    facts: [
-      ['File', { text: 'CSV', href: `/projects/${project.projectId}/developers/grants.csv` }],
-    ],
+    facts: [['File', { text: 'CSV', href: withFilters(file, request.url) }]],
     table: {
       head: ['Institution', 'Endpoint', 'Since'],
-      empty: 'None: the project uses no institution’s endpoints.',
+      empty: query.has('institution')
+        ? noneMatches('grant')
+        : 'None: the project uses no institution’s endpoints.',
       rows: rows.map((one) => [
         text(one.institutionName),
         code(one.endpoint),

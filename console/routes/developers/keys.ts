@@ -2,12 +2,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Failure, invalid } from '#core/errors/errors.ts'
 import { randomId } from '#core/identity/id.ts'
-import type { IssuedKey, Merchant } from '#gen/payweave/accounts/v1/access_pb.js'
+import { type IssuedKey, KeyState, type Merchant } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../../clients.ts'
 import { asFile, type ProjectWork, type Worker } from '../../http/work.ts'
 import {
   type Cell,
-  chosenWord,
+  chosen,
   code,
   type Field,
   type Form,
@@ -15,10 +15,11 @@ import {
   text,
 } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
-import { timeOf } from '../../pages/words.ts'
+import { timeOf, valueOf } from '../../pages/words.ts'
 import {
   formId,
   idIn,
+  institutionField,
   nextPageUrl,
   noneMatches,
   oneOf,
@@ -41,12 +42,13 @@ type Kind = {
   revokeRpc:
     | 'payweave.accounts.v1.AccessService/RevokeSubscriptionKey'
     | 'payweave.accounts.v1.AccessService/RevokeApiKey'
-  /** The newest 200 keys, or the one of an id. While accounts is upgraded, an old replica answers with the newest 200 for an id too. */
-  list(access: Access, of: { projectId: string; keyId: string }): Promise<IssuedKey[]>
+  /** The newest 200 keys of a state, or the one of an id. While accounts is upgraded, an old replica may answer with the newest 200 of any. */
+  list(access: Access, of: WantedKeys): Promise<IssuedKey[]>
   issue(access: Access, of: NewKey): Promise<{ keyId: string; key: string }>
   revoke(access: Access, key: { projectId: string; keyId: string }): Promise<unknown>
 }
 
+type WantedKeys = { projectId: string; keyId: string; state?: KeyState }
 type NewKey = { projectId: string; merchantId: string; requestId: string }
 
 const subscription: Kind = {
@@ -189,11 +191,12 @@ export async function keySections(
 ): Promise<Section[]> {
   const { request, project, query } = work
   const { projectId } = project
-  const { keyId, isWanted, note } = filterOf(work)
+  const { keyId, state, isWanted } = filterOf(work)
   const [subscriptionKeys, apiKeys] = await Promise.all([
-    subscription.list(access, { projectId, keyId }),
-    api.list(access, { projectId, keyId }),
+    subscription.list(access, { projectId, keyId, state }),
+    api.list(access, { projectId, keyId, state }),
   ])
+  const isCut = [subscriptionKeys, apiKeys].some((keys) => keys.length === maxKeys)
   const nameOf = namesOf(merchants)
   const ofMerchant: Field = {
     label: 'Merchant',
@@ -208,11 +211,12 @@ export async function keySections(
   const file = `/projects/${projectId}/developers/keys.csv`
   return [
     {
-      note,
+      note: isCut ? 'Of each kind these are the newest 200 keys.' : undefined,
       filters: {
         fields: [
           { label: 'Key id', name: 'key', value: keyId, maxlength: 36 },
-          chosenWord('State', 'state', states, query),
+          chosen('State', 'state', KeyState, query),
+          institutionField(query),
         ],
         links: [{ label: 'CSV of the keys', href: withFilters(file, request.url) }],
       },
@@ -247,18 +251,19 @@ function issueForms(work: ProjectWork, kind: Kind, fields?: Field[]): Form[] {
 }
 
 const states = ['active', 'revoked'] as const
+/** As many of a kind as a list has. */
+const maxKeys = 200
 
 /** Which keys the query asks for. Throws INVALID_PARAMETER for an id or a state that is none. */
 function filterOf({ query }: ProjectWork) {
   const keyId = idIn(query, 'key')
-  const state = oneOf(query, 'state', states)
+  const word = oneOf(query, 'state', states)
+  const state: KeyState = valueOf(KeyState, word ?? null) ?? KeyState.UNSPECIFIED
   const isWanted = (key: IssuedKey) =>
     (keyId === '' || key.keyId === keyId) &&
-    (state === undefined || isActive(key) === (state === 'active'))
-  return { keyId, isWanted, note: keyId === '' && state !== undefined ? onlyNewest : undefined }
+    (word === undefined || isActive(key) === (word === 'active'))
+  return { keyId, state, isWanted }
 }
-
-const onlyNewest = 'Only the newest 200 keys are searched.'
 
 function isActive({ revokeTime }: IssuedKey): boolean {
   return revokeTime === undefined
@@ -327,15 +332,15 @@ function revokeForm(work: ProjectWork, kind: Kind, keyId: string): Form {
 
 const csvHead = ['kind', 'key_id', 'merchant_id', 'merchant', 'issued', 'revoked']
 
-/** The keys of both kinds as one file, by the filters of their page. Only the newest 200 keys are searched. */
+/** The keys of both kinds as one file, by the filters of their page, the newest 200 of each. */
 function sendFile(work: ProjectWork, clients: Clients): Promise<FastifyReply> {
   const { projectId } = work.project
-  const { keyId, isWanted } = filterOf(work)
+  const { keyId, state, isWanted } = filterOf(work)
   return sendCsv(work, 'keys', csvHead, async () => {
     const merchants = await merchantsOf(work, clients)
     const nameOf = namesOf(merchants)
     const lists = await Promise.all(
-      [subscription, api].map((one) => one.list(clients.access, { projectId, keyId })),
+      [subscription, api].map((one) => one.list(clients.access, { projectId, keyId, state })),
     )
     const rows = [subscription, api].flatMap((kind, at) =>
       (lists[at] ?? [])

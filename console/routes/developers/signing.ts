@@ -8,7 +8,15 @@ import { asFile, type ProjectWork, type Worker } from '../../http/work.ts'
 import { type Cell, code, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf } from '../../pages/words.ts'
-import { formId, nextPageUrl, rowsAt, sendCsv } from '../list.ts'
+import {
+  formId,
+  isOfInstitution,
+  nextPageUrl,
+  noneMatches,
+  rowsAt,
+  sendCsv,
+  withFilters,
+} from '../list.ts'
 
 const rotateRpc = 'payweave.accounts.v1.AccessService/RotateInstitutionKey'
 /** Most rows have a form. */
@@ -26,7 +34,8 @@ export function registerSigning(
       (work) =>
         sendCsv(work, 'signing-secrets', csvHead, async () => {
           const { keys } = await access.listSigningKeys({ projectId: work.project.projectId })
-          return { rows: keys.map(csvCells), nextPageToken: '' }
+          const wanted = keys.filter(isOfInstitution(work.query))
+          return { rows: wanted.map(csvCells), nextPageToken: '' }
         }),
       asFile,
     ),
@@ -80,17 +89,19 @@ export async function signingSection(
 ): Promise<Section> {
   const { projectId } = work.project
   const { keys } = await access.listSigningKeys({ projectId })
-  const { rows, nextPageToken } = rowsAt(keys, work.query.get('signing'), pageSize)
+  const wanted = keys.filter(isOfInstitution(work.query))
+  const { rows, nextPageToken } = rowsAt(wanted, work.query.get('signing'), pageSize)
+  const file = `/projects/${projectId}/developers/signing-secrets.csv`
   return {
     id: 'signing',
     heading: 'Signing secrets',
     note: 'Callbacks of onboardings and registrations are signed with the live secrets of their institution, at most two. A secret is shown once, when it is made. Pushes of payments carry no signature: read the payment before you act on one.',
-    facts: [
-      ['File', { text: 'CSV', href: `/projects/${projectId}/developers/signing-secrets.csv` }],
-    ],
+    facts: [['File', { text: 'CSV', href: withFilters(file, work.request.url) }]],
     table: {
       head: ['Institution', 'Key id', 'Since', 'Change'],
-      empty: 'None: the project uses no institution’s endpoints.',
+      empty: work.query.has('institution')
+        ? noneMatches('secret')
+        : 'None: the project uses no institution’s endpoints.',
       rows: rows.map((key) => [
         text(key.institutionName),
         code(key.keyId),

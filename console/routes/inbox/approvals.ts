@@ -9,6 +9,7 @@ import {
   type ListApprovalsResponse,
 } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import type { Clients } from '../../clients.ts'
+import { answered, missingSection } from '../../http/answered.ts'
 import { ownPath } from '../../http/guard.ts'
 import { asFile, type ProjectWork, pathId, type Work, type Worker } from '../../http/work.ts'
 import {
@@ -149,9 +150,22 @@ async function show(work: Work, clients: Clients, filter: Filter) {
   const isOfAll = path === '/approvals'
   const page = (name: string) => ({ ...filter, pageSize, pageToken: query.get(name) ?? '' })
   const lists = listsOf(work, clients)
+  const missing: string[] = []
+  const part = async (
+    heading: string,
+    name: string,
+    list: (wanted: Wanted) => Promise<ListApprovalsResponse>,
+  ) => {
+    const found = await answered(missing, `approvals of ${heading.toLowerCase()}`, () =>
+      list(page(name)),
+    )
+    if (found === undefined) return []
+    const section = await approvalsSection(work, found.approvals, heading)
+    return [{ ...section, ...nextPageUrl(request.url, found.nextPageToken, name) }]
+  }
   const [refunds, bills] = await Promise.all([
-    lists.refunds(page('refunds')),
-    lists.bills?.(page('page')),
+    part('Refunds', 'refunds', lists.refunds),
+    lists.bills === undefined ? [] : part('Bills', 'page', lists.bills),
   ])
   const options = [
     { value: '', label: 'waiting' },
@@ -168,6 +182,7 @@ async function show(work: Work, clients: Clients, filter: Filter) {
     title: 'Approvals',
     said: saidOfApprovals[query.get('said') ?? ''],
     sections: [
+      ...missingSection(missing),
       {
         note: 'Somebody has requested these. Another person whose role allows it approves or rejects them within 72 hours.',
         filters: {
@@ -185,18 +200,8 @@ async function show(work: Work, clients: Clients, filter: Filter) {
           links: [{ label: 'CSV', href: withFilters(`${path}.csv`, request.url) }],
         },
       },
-      {
-        ...(await approvalsSection(work, refunds.approvals, 'Refunds')),
-        ...nextPageUrl(request.url, refunds.nextPageToken, 'refunds'),
-      },
-      ...(bills === undefined
-        ? []
-        : [
-            {
-              ...(await approvalsSection(work, bills.approvals, 'Bills')),
-              ...nextPageUrl(request.url, bills.nextPageToken),
-            },
-          ]),
+      ...refunds,
+      ...bills,
     ],
   })
 }

@@ -1,6 +1,7 @@
 // Everything that waits for a person of the staff as one list by age, and the same as a CSV file.
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
+import { isUuid } from '#core/identity/id.ts'
 import type { Clients } from '../../clients.ts'
 import { answered, missingSection } from '../../http/answered.ts'
 import { asFile, type Work, type Worker } from '../../http/work.ts'
@@ -8,19 +9,27 @@ import { amount, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf } from '../../pages/words.ts'
 import { rejectedEvents } from '../administration/event-dead-letters.ts'
-import { type CsvPage, formId, nextPageUrl, sendCsv, withFilters } from '../list.ts'
+import {
+  type CsvPage,
+  formId,
+  idIn,
+  nextPageUrl,
+  noneMatches,
+  sendCsv,
+  withFilters,
+} from '../list.ts'
 import { saidOfApprovals, waitingSection } from './approvals.ts'
+import { byAge, pageByAge } from './by-age.ts'
 import { decideClaimed, noClaims, readClaims, type ShowClaim, saidOfClaims } from './claims.ts'
 import {
   type AgedKind,
   agedKinds,
   asFarAsAnswered,
-  byAge,
   type InboxItem,
+  type ItemFilter,
   kindWords,
   listRpcs,
   nameOf,
-  pageByAge,
   projectCell,
   sourcesOf,
 } from './items.ts'
@@ -114,16 +123,42 @@ function decisionOf(form: URLSearchParams) {
   throw invalid('decision', 'must be one of the three')
 }
 
-/** The kind that the query asks for; undefined for all. */
-function kindOf({ query }: Work): AgedKind | undefined {
-  return agedKinds.find((kind) => kind === query.get('kind'))
+/** The items that the query asks for. Throws INVALID_PARAMETER for an id that is none. */
+function filterOf({ query }: Work): ItemFilter {
+  const kind: AgedKind | undefined = agedKinds.find((one) => one === query.get('kind'))
+  return { kind, id: idIn(query, 'item') }
+}
+
+/** Kinds whose items have no page of their own. */
+const pagelessKinds = new Set<AgedKind>(['bill', 'refund', 'suspense', 'settlement'])
+/** Well below the deadline of a page, which asks others after these. */
+const itemMs = 1_000
+
+/**
+ * The Inbox with the item of this id alone, if one without a page of its own waits, in this project or in any. An item of a service that
+ * does not answer is not found.
+ */
+export async function itemPath(
+  { may, within }: Pick<Work, 'may' | 'within'>,
+  clients: Clients,
+  id: string,
+  projectId?: string,
+): Promise<string | undefined> {
+  if (!isUuid(id) || !may(listRpcs.bill)) return undefined
+  const sources = sourcesOf({ may }, clients, { id }, 1).filter(({ kind }) =>
+    pagelessKinds.has(kind),
+  )
+  const look = () => Promise.all(sources.map((one) => asFarAsAnswered(one, [], itemMs).read('')))
+  const found = (await within(undefined, look)).flatMap(({ items }) => items)
+  const isThere = found.some((one) => (projectId ?? one.projectId) === one.projectId)
+  return isThere ? `/inbox?item=${id}` : undefined
 }
 
 async function show(work: Work, clients: Clients) {
   const { request, reply, query } = work
-  const kind = kindOf(work)
+  const filter = filterOf(work)
   const missing: string[] = []
-  const sources = sourcesOf(work, clients, kind, pageSize)
+  const sources = sourcesOf(work, clients, filter, pageSize)
   const [waiting, events, page] = await Promise.all([
     answered(missing, 'what waits for a second person', () => waitingSection(clients)),
     answered(missing, 'events that were rejected', () => rejectedEvents(clients)),
@@ -150,18 +185,19 @@ async function show(work: Work, clients: Clients) {
               label: 'What',
               name: 'kind',
               type: 'select',
-              value: kind ?? '',
+              value: filter.kind ?? '',
               options: [
                 { value: '', label: 'any' },
                 ...agedKinds.map((one) => ({ value: one, label: kindWords[one] })),
               ],
             },
+            { label: 'Item id', name: 'item', value: filter.id, maxlength: 36 },
           ],
           links: [{ label: 'CSV', href: withFilters('/inbox.csv', request.url) }],
         },
         table: {
           head: ['Since', 'What', 'Item', 'Project', 'About', 'Amount', 'Claimed by', 'Decide'],
-          empty: 'Nothing waits for a person.',
+          empty: filter.id === '' ? 'Nothing waits for a person.' : noneMatches('item'),
           rows: page.items.map((item) => lineOf(item, claim)),
         },
         ...nextPageUrl(request.url, page.nextPageToken),
@@ -203,7 +239,7 @@ function lineOf(item: InboxItem, claim: ShowClaim) {
 const csvHead = ['since', 'what', 'id', 'item', 'project_id', 'about', 'amount']
 
 function sendFile(work: Work, clients: Clients) {
-  const items = byAge(sourcesOf(work, clients, kindOf(work), csvPageSize))
+  const items = byAge(sourcesOf(work, clients, filterOf(work), csvPageSize))
   return sendCsv(work, 'inbox', csvHead, async (): Promise<CsvPage> => {
     const rows: string[][] = []
     while (rows.length < csvPageSize) {

@@ -1,7 +1,6 @@
-// What waits for a person, from all services, as one list by age: where each kind comes from, and how their pages are merged.
-import { timestampMs } from '@bufbuild/protobuf/wkt'
+// What waits for a person, from all services: where each kind comes from, and what may be done about it.
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { randomId } from '#core/identity/id.ts'
-import { badPageToken, textIn, tokenOf } from '#core/paging.ts'
 import type { SuspenseItem } from '#gen/payweave/accounts/v1/balances_pb.js'
 import type { Onboarding } from '#gen/payweave/accounts/v1/onboarding_pb.js'
 import type { RefusedSettlement } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
@@ -33,7 +32,7 @@ export type InboxItem = {
   kind: AgedKind
   /** What a claim names it by. */
   id: string
-  since: Parameters<typeof timestampMs>[0] | undefined
+  since: Timestamp | undefined
   projectId: string
   /** Its own name: an id that leads to it where it has a page. */
   name: Cell
@@ -46,7 +45,8 @@ export type InboxItem = {
 
 /** A page of items of one kind, the oldest first. */
 type ItemPage = { items: InboxItem[]; nextPageToken: string }
-type Source = { kind: AgedKind; read: (pageToken: string) => Promise<ItemPage> }
+/** Where items of one kind are read. */
+export type Source = { kind: AgedKind; read: (pageToken: string) => Promise<ItemPage> }
 
 /** What lists the items of each kind. */
 export const listRpcs = {
@@ -58,11 +58,14 @@ export const listRpcs = {
   dead_letter: 'payweave.delivery.v1.DeadLetterService/ListDeadLetters',
 } as const satisfies Record<AgedKind, string>
 
-/** The sources that the reader may see, of one kind or of all. */
+/** Which items: of one kind or of all, the one of an id or all. */
+export type ItemFilter = { kind?: AgedKind | undefined; id: string }
+
+/** The sources that the reader may see, of the items of a filter. */
 export function sourcesOf(
-  { may }: Work,
+  { may }: Pick<Work, 'may'>,
   clients: Clients,
-  kind: AgedKind | undefined,
+  { kind, id }: ItemFilter,
   pageSize: number,
 ): Source[] {
   const { onboardings, catalogue, paymentOperations, balances, settlements, deadLetters } = clients
@@ -70,17 +73,17 @@ export function sourcesOf(
   const reads: Record<AgedKind, Source['read'] | undefined> = {
     onboarding: may(listRpcs.onboarding)
       ? async (pageToken) => {
-          const page = await onboardings.listOnboardings({ pageToken, pageSize })
+          const page = await onboardings.listOnboardings({ reviewId: id, pageToken, pageSize })
           const items = page.onboardings.map((one) => ofOnboarding(one, mayOpen))
           return { items, nextPageToken: page.nextPageToken }
         }
       : undefined,
     bill: async (pageToken) => {
-      const page = await catalogue.listReviews({ pageToken, pageSize })
+      const page = await catalogue.listReviews({ billPaymentId: id, pageToken, pageSize })
       return { items: page.items.map(ofBill), nextPageToken: page.nextPageToken }
     },
     refund: async (pageToken) => {
-      const failed = { state: WaitingRefundState.FAILED, pageToken, pageSize }
+      const failed = { state: WaitingRefundState.FAILED, refundId: id, pageToken, pageSize }
       const page = await paymentOperations.listWaitingRefunds(failed)
       return { items: page.refunds.map(ofRefund), nextPageToken: page.nextPageToken }
     },
@@ -90,20 +93,29 @@ export function sourcesOf(
     },
     settlement: may(listRpcs.settlement)
       ? async (pageToken) => {
-          const page = await settlements.getBackfill({ pageToken, pageSize })
+          const page = await settlements.getBackfill({ settlementId: id, pageToken, pageSize })
           return { items: page.refused.map(ofSettlement), nextPageToken: page.nextPageToken }
         }
       : undefined,
     dead_letter: async (pageToken) => {
-      const wanted = { oldestFirst: true, pageToken, pageSize }
+      const wanted = { deliveryId: id, oldestFirst: true, pageToken, pageSize }
       const page = await deadLetters.listDeadLetters(wanted)
       return { items: page.deliveries.map(ofDeadLetter), nextPageToken: page.nextPageToken }
     },
   }
   return agedKinds.flatMap((one) => {
     const read = reads[one]
-    return read === undefined || (kind ?? one) !== one ? [] : [{ kind: one, read }]
+    if (read === undefined || (kind ?? one) !== one) return []
+    return [{ kind: one, read: id === '' ? read : ofId(read, id) }]
   })
+}
+
+/** The one of an id, also while a service is upgraded whose old replicas ignore it. */
+function ofId(read: Source['read'], id: string): Source['read'] {
+  return async (pageToken) => {
+    const page = await read(pageToken)
+    return { items: page.items.filter((item) => item.id === id), nextPageToken: '' }
+  }
 }
 
 function ofOnboarding(one: Onboarding, mayOpen: boolean): InboxItem {
@@ -137,13 +149,17 @@ const decisions: Field[] = [
   { label: 'On what evidence', name: 'note', maxlength: 2_000, isRequired: true },
 ]
 
-/** A source that ends early, with its kind among what is missing, while its service does not answer. */
-export function asFarAsAnswered({ kind, read }: Source, missing: string[]): Source {
+/** A source that ends early, with its kind among what is missing, while its service does not answer in time, or in `withinMs`. */
+export function asFarAsAnswered(
+  { kind, read }: Source,
+  missing: string[],
+  withinMs?: number,
+): Source {
   const none = { items: [], nextPageToken: '' }
   return {
     kind,
     read: async (pageToken) =>
-      (await answered(missing, `each ${kindWords[kind]}`, () => read(pageToken))) ?? none,
+      (await answered(missing, `each ${kindWords[kind]}`, () => read(pageToken), withinMs)) ?? none,
   }
 }
 
@@ -271,104 +287,6 @@ function ofDeadLetter(one: Delivery): InboxItem {
     about: `${wordOf(DeliveryState, one.state)} after ${one.attemptCount} attempts: ${one.origin}`,
     amount: '',
     decisions: [resendForm(one)],
-  }
-}
-
-/** How far a source was read: the page, and the last item that was taken of it. */
-type SourcePlace = { pageToken: string; id: string; ms: number }
-/** The same of several sources, by their kinds. */
-type Places = Partial<Record<AgedKind, SourcePlace>>
-
-/** Items of one source behind a place. One that is no more there is passed by its time. */
-async function* readOn({ read }: Source, place: SourcePlace | undefined) {
-  let pageToken = place?.pageToken ?? ''
-  let after = place
-  for (;;) {
-    const page = await read(pageToken)
-    for (const item of behind(page.items, after)) {
-      yield { item, place: { pageToken, id: item.id, ms: msOf(item) } }
-    }
-    if (page.nextPageToken === '') return
-    pageToken = page.nextPageToken
-    after = undefined
-  }
-}
-
-function behind(items: InboxItem[], after: SourcePlace | undefined): InboxItem[] {
-  if (after === undefined) return items
-  const at = items.findIndex(({ id }) => id === after.id)
-  return at >= 0 ? items.slice(at + 1) : items.filter((item) => msOf(item) >= after.ms)
-}
-
-function msOf({ since }: InboxItem): number {
-  return since === undefined ? 0 : timestampMs(since)
-}
-
-/** The items of all sources, the oldest first, each with the places behind it. Rejects as the sources do. */
-export async function* byAge(
-  sources: Source[],
-  begin: Places = {},
-): AsyncGenerator<{ item: InboxItem; places: Places }> {
-  const places = { ...begin }
-  const readers = await Promise.all(
-    sources.map(async (source) => {
-      const items = readOn(source, begin[source.kind])
-      return { items, head: await items.next() }
-    }),
-  )
-  for (;;) {
-    let oldest: (typeof readers)[number] | undefined
-    for (const reader of readers) {
-      if (reader.head.done === true) continue
-      const isOlder =
-        oldest?.head.done !== false || msOf(reader.head.value.item) < msOf(oldest.head.value.item)
-      if (isOlder) oldest = reader
-    }
-    if (oldest === undefined || oldest.head.done === true) return
-    const { item, place } = oldest.head.value
-    places[item.kind] = place
-    yield { item, places: { ...places } }
-    oldest.head = await oldest.items.next()
-  }
-}
-
-/** A page of the list, and the token of the next one; empty for none. Rejects as `byAge` does, and for a token that is none. */
-export async function pageByAge(
-  sources: Source[],
-  pageToken: string,
-  size: number,
-): Promise<{ items: InboxItem[]; nextPageToken: string }> {
-  const items: InboxItem[] = []
-  let places: Places = {}
-  for await (const next of byAge(sources, placesIn(pageToken))) {
-    if (items.length === size) return { items, nextPageToken: tokenOf(JSON.stringify(places)) }
-    items.push(next.item)
-    places = next.places
-  }
-  return { items, nextPageToken: '' }
-}
-
-/** The places of a token. Throws INVALID_PARAMETER for a text that is none. */
-function placesIn(pageToken: string): Places {
-  if (pageToken === '') return {}
-  const read = parsed(textIn(pageToken))
-  if (typeof read !== 'object' || read === null) throw badPageToken('page')
-  const entries = Object.entries(read as Record<string, Partial<SourcePlace> | null>)
-  return Object.fromEntries(
-    entries.map(([kind, place]) => {
-      const { pageToken: token, id, ms } = place ?? {}
-      const isPlace = typeof token === 'string' && typeof id === 'string' && typeof ms === 'number'
-      if (!isPlace) throw badPageToken('page')
-      return [kind, { pageToken: token, id, ms }]
-    }),
-  )
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    throw badPageToken('page')
   }
 }
 

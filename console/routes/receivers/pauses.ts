@@ -4,9 +4,17 @@ import { DeliveryKind } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Endpoint, EndpointChange } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import type { Clients } from '../../clients.ts'
 import { asFile, type ProjectWork, type Work, type Worker } from '../../http/work.ts'
-import { type Cell, code, type Form, type Section, text } from '../../pages/blocks.ts'
-import { timeOf, wordOf } from '../../pages/words.ts'
-import { formId, nextPageUrl, sendCsv } from '../list.ts'
+import {
+  type Cell,
+  chosen,
+  code,
+  type Field,
+  type Form,
+  type Section,
+  text,
+} from '../../pages/blocks.ts'
+import { timeOf, valueOf, wordOf } from '../../pages/words.ts'
+import { formId, nextPageUrl, noneMatches, sendCsv } from '../list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -45,12 +53,21 @@ export function registerPauses(app: FastifyInstance, { worker, clients }: Option
     worker.projectPage((work) => {
       const { projectId } = work.project
       return sendCsv(work, 'pauses', csvHead, async (pageToken) => {
-        const wanted = { projectId, pageSize: csvPageSize, pageToken }
+        const wanted = { projectId, kind: pausedKind(work), pageSize: csvPageSize, pageToken }
         const page = await endpoints.listEndpointChanges(wanted)
         return { rows: page.changes.map(csvCells), nextPageToken: page.nextPageToken }
       })
     }, asFile),
   )
+}
+
+/** The filter of who has paused lanes, by the kind of their pushes; the page of receivers has it beside its own. */
+export function pausesField({ query }: Work): Field {
+  return chosen('Pauses of', 'pauses-of', DeliveryKind, query)
+}
+
+function pausedKind({ query }: Work): DeliveryKind {
+  return valueOf(DeliveryKind, query.get('pauses-of')) ?? DeliveryKind.UNSPECIFIED
 }
 
 /** What a page says after a lane was changed, by `said` of its address. */
@@ -100,14 +117,15 @@ export async function pausesSection(
   const { request, query, project, namesOf } = work
   const { projectId } = project
   const pageToken = query.get('pauses') ?? ''
-  const listed = await endpoints.listEndpointChanges({ projectId, pageSize, pageToken })
+  const kind = pausedKind(work)
+  const listed = await endpoints.listEndpointChanges({ projectId, kind, pageSize, pageToken })
   const nameOf = await namesOf(listed.changes.map(({ caller }) => caller))
   return {
     heading: 'Pauses',
-    facts: [['File', { text: 'CSV', href: `/projects/${projectId}/receivers/pauses.csv` }]],
     table: {
       head: ['When', 'Who', 'What', 'Receiver', 'Kind', 'Why', 'Request'],
-      empty: 'Nobody has paused a receiver.',
+      empty:
+        kind === DeliveryKind.UNSPECIFIED ? 'Nobody has paused a receiver.' : noneMatches('pause'),
       rows: listed.changes.map((one) => [
         { at: one.changeTime },
         text(nameOf(one.caller)),

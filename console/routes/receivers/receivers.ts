@@ -23,6 +23,7 @@ import {
   pauseCell,
   pausedLanes,
   pausedWarning,
+  pausesField,
   pausesSection,
   registerPauses,
   saidOfPauses,
@@ -100,6 +101,8 @@ async function sendList(work: ProjectWork, clients: Clients) {
   const pageToken = query.get('page') ?? ''
   const { projectId } = project
   const base = `/projects/${projectId}/receivers`
+  const { fields, links } = filtersOf(work, `${base}.csv`)
+  const pausesFile = withFilters(`${base}/pauses.csv`, request.url)
   const wanted = { projectId, ...filterOf(work), pageToken, pageSize: shownPageSize }
   const [listed, paused, pauses] = await Promise.all([
     clients.endpoints.listEndpoints(wanted),
@@ -113,7 +116,10 @@ async function sendList(work: ProjectWork, clients: Clients) {
       {
         warning: pausedWarning(paused),
         note: `${breakerNote} ${replayNote}`,
-        filters: filtersOf(work, `${base}.csv`),
+        filters: {
+          fields: [...fields, pausesField(work)],
+          links: [...links, { label: 'CSV of the pauses', href: pausesFile }],
+        },
         table: {
           head: ['Receiver', 'Kind', ...columns, 'Replay', 'Pause'],
           empty:
@@ -139,7 +145,7 @@ async function sendList(work: ProjectWork, clients: Clients) {
   })
 }
 
-function filtersOf({ request, query }: Work, file: string): Filters {
+function filtersOf({ request, query }: Work, file: string): Required<Filters> {
   return {
     fields: [
       chosen('Breaker', 'breaker', BreakerState, query),

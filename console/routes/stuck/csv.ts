@@ -12,6 +12,7 @@ import type { HeldQuote } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import type { Money } from '#gen/payweave/types/v1/types_pb.js'
 import type { Clients } from '../../clients.ts'
 import { money, timeOf, wordOf } from '../../pages/words.ts'
+import type { CsvPage } from '../list.ts'
 
 const csvPageSize = 200
 
@@ -29,35 +30,46 @@ export const csvHead = [
 
 const inFile = (pageToken: string) => ({ pageToken, pageSize: csvPageSize })
 
+/** The lists of what is stuck, as filters and the command name them. */
+export const stuckKinds = ['call', 'task', 'attempt', 'refund', 'transfer', 'quote'] as const
+
+/** One of them. */
+export type StuckKind = (typeof stuckKinds)[number]
+
 /** The pages of each of the lists, as lines of one file. */
-export function csvOf({ paymentOperations, backendTasks, institution, quotes }: Clients) {
-  return [
-    async () => {
+export function csvOf({
+  paymentOperations,
+  backendTasks,
+  institution,
+  quotes,
+}: Clients): Record<StuckKind, (pageToken: string) => Promise<CsvPage>> {
+  return {
+    call: async () => {
       const { calls } = await paymentOperations.listFailingCalls({})
       return { rows: calls.map(callCells), nextPageToken: '' }
     },
-    async () => {
+    task: async () => {
       const { tasks } = await backendTasks.listBackendTasks({})
       return { rows: tasks.map(taskCells), nextPageToken: '' }
     },
-    async (token: string) => {
+    attempt: async (token: string) => {
       const page = await paymentOperations.listProcessingAttempts(inFile(token))
       return { rows: page.attempts.map(attemptCells), nextPageToken: page.nextPageToken }
     },
-    async (token: string) => {
+    refund: async (token: string) => {
       const sent = { state: WaitingRefundState.SENT, ...inFile(token) }
       const page = await paymentOperations.listWaitingRefunds(sent)
       return { rows: page.refunds.map(refundCells), nextPageToken: page.nextPageToken }
     },
-    async (token: string) => {
+    transfer: async (token: string) => {
       const page = await institution.listWaitingTransactions(inFile(token))
       return { rows: page.transactions.map(transferCells), nextPageToken: page.nextPageToken }
     },
-    async (token: string) => {
+    quote: async (token: string) => {
       const page = await quotes.listHeldQuotes(inFile(token))
       return { rows: page.quotes.map(quoteCells), nextPageToken: page.nextPageToken }
     },
-  ]
+  }
 }
 
 const isoOf = (time: Parameters<typeof timeOf>[0]) => timeOf(time)?.iso ?? ''

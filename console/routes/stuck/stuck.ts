@@ -20,6 +20,7 @@ import { asFile, type Work, type Worker } from '../../http/work.ts'
 import {
   amount,
   type Cell,
+  chosenWord,
   code,
   count,
   type Form,
@@ -31,8 +32,8 @@ import {
 import { sendSections } from '../../pages/render.ts'
 import { money, valueOf, wordOf } from '../../pages/words.ts'
 import { quotePath } from '../institution/quotes.ts'
-import { chained, formId, nextPageUrl, rowsAt, sendCsv } from '../list.ts'
-import { csvHead, csvOf } from './csv.ts'
+import { chained, formId, nextPageUrl, oneOf, rowsAt, sendCsv, withFilters } from '../list.ts'
+import { csvHead, csvOf, type StuckKind, stuckKinds } from './csv.ts'
 
 /** Rows of each of six sections. */
 const pageSize = 7
@@ -47,7 +48,11 @@ export function registerStuck(app: FastifyInstance, { worker, clients }: Options
   )
   app.get(
     '/stuck.csv',
-    worker.page((work) => sendCsv(work, 'stuck', csvHead, chained(csvOf(clients))), asFile),
+    worker.page((work) => {
+      const files = csvOf(clients)
+      const lists = wantedKinds(work).map((kind) => files[kind])
+      return sendCsv(work, 'stuck', csvHead, chained(lists))
+    }, asFile),
   )
   app.post(
     '/stuck/calls',
@@ -114,54 +119,74 @@ function asksBy(may: May, rpc: PersonsRpc, form: Omit<RowForm, 'button' | 'rpc'>
   return { rowForm, cellOf }
 }
 
+/** The lists that the query asks for. Throws INVALID_PARAMETER for a kind that is none. */
+function wantedKinds({ query }: Work): readonly StuckKind[] {
+  const wanted = oneOf(query, 'kind', stuckKinds)
+  return wanted === undefined ? stuckKinds : [wanted]
+}
+
 async function show(work: Work, clients: Clients) {
   const { paymentOperations, backendTasks, institution, quotes } = clients
   const { request, reply, query, may } = work
   const page = (name: string) => ({ pageToken: query.get(name) ?? '', pageSize })
   const sent = { state: WaitingRefundState.SENT, ...page('page') }
   const missing: string[] = []
-  const part = <T, S>(what: string, calls: () => Promise<T>, shown: (found: T) => S) =>
-    answered(missing, what, calls).then((found) => (found === undefined ? [] : [shown(found)]))
+  const part =
+    <T>(what: string, calls: () => Promise<T>, shown: (found: T) => Section) =>
+    async (): Promise<Section[]> => {
+      const found = await answered(missing, what, calls)
+      return found === undefined ? [] : [shown(found)]
+    }
   const paged = (section: Section, nextPageToken: string, name?: string) => ({
     ...section,
     ...nextPageUrl(request.url, nextPageToken, name),
   })
-  const parts = await Promise.all([
-    part(
+  const parts: Record<StuckKind, () => Promise<Section[]>> = {
+    call: part(
       'calls to the back end',
       () => paymentOperations.listFailingCalls({}),
       ({ calls }) => callsSection(work, calls),
     ),
-    part(
+    task: part(
       'profiles and consents',
       () => backendTasks.listBackendTasks({}),
       ({ tasks }) => tasksSection(work, tasks),
     ),
-    part(
+    attempt: part(
       'payments that are processed',
       () => paymentOperations.listProcessingAttempts(page('attempts')),
       (found) => paged(attemptsSection(found.attempts, may), found.nextPageToken, 'attempts'),
     ),
-    part(
+    refund: part(
       'refunds',
       () => paymentOperations.listWaitingRefunds(sent),
       (found) => paged(refundsSection(found.refunds, may), found.nextPageToken),
     ),
-    part(
+    transfer: part(
       'transfers',
       () => institution.listWaitingTransactions(page('transfers')),
       (found) => paged(transfersSection(found.transactions, may), found.nextPageToken, 'transfers'),
     ),
-    part(
+    quote: part(
       'quotes',
       () => quotes.listHeldQuotes(page('quotes')),
       (found) => paged(quotesSection(found.quotes, may), found.nextPageToken, 'quotes'),
     ),
-  ])
+  }
+  const sections = await Promise.all(wantedKinds(work).map((kind) => parts[kind]()))
   return sendSections(reply, {
     title: 'Stuck',
     said: said[query.get('said') ?? ''],
-    sections: [...missingSection(missing), ...parts.flat()],
+    sections: [
+      ...missingSection(missing),
+      {
+        filters: {
+          fields: [chosenWord('Kind', 'kind', stuckKinds, query)],
+          links: [{ label: 'CSV', href: withFilters('/stuck.csv', request.url) }],
+        },
+      },
+      ...sections.flat(),
+    ],
   })
 }
 
@@ -179,7 +204,6 @@ function callsSection({ request, query, may }: Work, calls: FailingCall[]): Sect
   const mayRetry = may('payweave.payments.v1.PaymentOperationsService/RetryCall')
   return {
     heading: 'Calls to the back end',
-    facts: [['File of all', { text: 'CSV', href: '/stuck.csv' }]],
     note: 'These have failed at least three times. They are repeated for ever, at most a minute apart.',
     table: {
       head: ['Due since', 'For', 'Payment', 'Attempts', 'Next', 'Retry'],

@@ -12,6 +12,8 @@ import { type Many, type Texts, time } from '../rows.ts'
 export function eventPeers(seen: (rpc: string) => void, texts: Texts, many: Many) {
   const events = {
     eventId: randomUUID(),
+    /** An event about which people have decided. */
+    decidedId: randomUUID(),
     deadLetterId: randomUUID(),
     /** Who made the decisions. */
     decidedBy: texts.person,
@@ -43,14 +45,16 @@ export function eventPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       require(deadLetterId)
       return {}
     },
-    listEventDeadLetterDecisions({ pageSize }) {
+    listEventDeadLetterDecisions({ eventId, pageSize }) {
+      if (eventId !== '' && eventId !== events.decidedId) return {}
       const decision = {
         caller: events.decidedBy,
         decideTime: time,
         note: texts.note,
         discarded: true,
       }
-      return { decisions: many({ ...decision, deadLetter: letter }, pageSize) }
+      const deadLetter = { ...letter, eventId: events.decidedId }
+      return { decisions: many({ ...decision, deadLetter }, pageSize) }
     },
   }
   return { events, eventDeadLetters }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { type AccessService, KeyState } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Project } from '../projects.ts'
 import { type Many, time } from '../rows.ts'
 
@@ -13,24 +13,29 @@ export function keyPeers(
   seen: (rpc: string) => void,
 ) {
   const keys = {
-    /** As a replica from before the filter by id answers: with every key, a newer one of another merchant first. */
+    /** As a replica from before the filters answers: with every key, a newer one of another merchant first. */
     ignoresId: false,
     /** The merchants for which API keys were issued. */
     issuedFor: new Array<string>(),
   }
   const newer = { keyId: randomUUID(), merchantId: randomUUID(), issueTime: time }
   const access = {
-    listSubscriptionKeys({ projectId, keyId: one }) {
+    listSubscriptionKeys({ projectId, keyId: one, state }) {
       const { keyId } = of(projectId)
       if (keys.ignoresId) return { keys: [newer, { keyId, issueTime: time }] }
       const old = { keyId: randomUUID(), issueTime: time, revokeTime: time }
-      const listed = [{ keyId, issueTime: time }, old]
-      return { keys: listed.filter((key) => one === '' || key.keyId === one) }
+      const ofStates = [
+        [KeyState.ACTIVE, { keyId, issueTime: time }],
+        [KeyState.REVOKED, old],
+      ] as const
+      const listed = ofStates.filter(([its]) => state === KeyState.UNSPECIFIED || state === its)
+      return { keys: listed.map(([, key]) => key).filter((key) => one === '' || key.keyId === one) }
     },
-    listApiKeys({ projectId, keyId: one }) {
+    listApiKeys({ projectId, keyId: one, state }) {
       const { payment, keyId } = of(projectId)
       const own = { keyId, merchantId: payment.merchantId, issueTime: time }
       if (keys.ignoresId) return { keys: [newer, own] }
+      if (state === KeyState.REVOKED) return {}
       return one !== '' && one !== keyId ? {} : { keys: many(own, 200) }
     },
     issueSubscriptionKey({ projectId }) {

@@ -28,6 +28,22 @@ it('the Inbox shows what the other services answer while one is down, and names 
   expect(unclaimed.text).not.toMatch(/action="\/inbox\//)
 })
 
+it('the approvals of a project show those of the service that answers, and name the others', async () => {
+  const { projectId } = harness.peers.projects.demo
+  for (const [stopped, missing, shown] of [
+    ['billing', 'approvals of bills', 'Refunds'],
+    ['payments', 'approvals of refunds', 'Bills'],
+  ] as const) {
+    harness.stopped.set(stopped, 'refuses')
+    const { text, status } = await browser.get(`/projects/${projectId}/approvals`)
+    harness.stopped.clear()
+    expect([stopped, status]).toEqual([stopped, 200])
+    expect(text).toContain(`since a service does not answer: ${missing}.`)
+    expect(text).toContain(`<h2>${shown}</h2>`)
+    expect(text).toContain('button>Reject<')
+  }
+})
+
 it('Stuck shows what the other services answer while some are down, and names what is missing', async () => {
   harness.stopped.set('quotes', 'refuses')
   harness.stopped.set('institution', 'hangs')

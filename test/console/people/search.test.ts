@@ -160,10 +160,14 @@ it('the id of a key leads to it alone for those who may list keys, and for nobod
   expect(await keysOf(path)).toBeGreaterThan(0)
   expect(await keysOf(`${base()}/developers?key=${other.keyId}`)).toBe(0)
   expect(await keysOf(`${base()}/developers?state=revoked`)).toBe(0)
-  const onlyNewest = 'Only the newest 200 keys are searched.'
-  const filtered = await operator.get(`${base()}/developers?state=revoked`)
-  expect(filtered.text).toContain(onlyNewest)
-  expect((await operator.get(path)).text).not.toContain(onlyNewest)
+  const onlyNewest = 'these are the newest 200 keys.'
+  harness.peers.pages.areFull = true
+  const [active, revoked] = await Promise.all(
+    ['active', 'revoked'].map((state) => operator.get(`${base()}/developers?state=${state}`)),
+  )
+  harness.peers.pages.areFull = false
+  expect(active?.text).toContain(onlyNewest)
+  expect(revoked?.text).not.toContain(onlyNewest)
 })
 
 it('an id that no approval and no key has leads nowhere, also where a replica ignores the id and answers with others', async () => {
@@ -200,6 +204,51 @@ it('the id of a rejected event leads the staff to its dead letters, from a proje
   expect(await reach(base(), harness.peers.events.eventId)).toBe(path)
   const none = `/dead-letters/events?event=${randomUUID()}`
   expect((await browser.get(none)).text).toContain('No dead letter has this event.')
+})
+
+it('the id of an event that nobody rejects any more leads the staff to who decided about it', async () => {
+  const { decidedId } = harness.peers.events
+  const path = `/dead-letters/events/decisions?event=${decidedId}`
+  expect(await ledBy('', decidedId)).toEqual(forThese(['ama', 'kofi', 'esi', 'yaw'], path))
+  const { text } = await browser.get(path)
+  expect(text.match(new RegExp(decidedId, 'g'))?.length).toBeGreaterThan(3)
+})
+
+it('the id of an item of the Inbox without a page of its own leads the staff to it alone, while billing is down too', async () => {
+  const { billPaymentId, refundId, refusedId, suspenseId } = harness.peers.staff
+  const all = ['ama', 'kofi', 'esi', 'yaw']
+  const ofFinance = ['ama', 'kofi', 'esi']
+  for (const [id, people] of [
+    [billPaymentId, all],
+    [refundId, all],
+    [suspenseId, all],
+    [refusedId, ofFinance],
+  ] as const) {
+    expect(await ledBy('', id)).toEqual(forThese([...people], `/inbox?item=${id}`))
+  }
+  const { text } = await browser.get(`/inbox?item=${refundId}`)
+  expect(text).toContain(`refund ${refundId}`)
+  expect(text).not.toContain(suspenseId)
+  // It is of another project.
+  expect((await browser.get(`${base()}/search?q=${refundId}`)).status).toBe(404)
+  harness.stopped.set('billing', 'refuses')
+  const [found, missed] = [await reach('', refundId), await reach('', billPaymentId)]
+  harness.stopped.clear()
+  expect([found, missed]).toEqual([`/inbox?item=${refundId}`, null])
+})
+
+it('the id and the name of an institution lead to its grants in a project, else to its changes, for those who may list them', async () => {
+  const { institutionId, institutionName } = harness.peers
+  const changes = forThese(['ama', 'kofi'], `/audit?target=${institutionId}`)
+  expect(await ledBy('', institutionId)).toEqual(changes)
+  expect(await ledBy('', institutionName)).toEqual(changes)
+  const operator = await harness.signedIn('kofi')
+  const path = `${base()}/access?institution=${institutionId}`
+  const { headers } = await operator.get(`${base()}/search?q=${institutionId}`)
+  expect(headers.get('location')).toBe(path)
+  expect((await operator.get(path)).text).toContain(`>${institutionId}<`)
+  const none = await operator.get(`${base()}/access?institution=none`)
+  expect(none.text).toContain('No institution matches.')
 })
 
 it('a number that no payment has leads to the customers with it, who are shown masked', async () => {

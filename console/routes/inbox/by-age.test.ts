@@ -2,7 +2,8 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { expect, it } from 'vitest'
 import { text } from '../../pages/blocks.ts'
-import { type AgedKind, type InboxItem, pageByAge } from './items.ts'
+import { pageByAge } from './by-age.ts'
+import type { AgedKind, InboxItem } from './items.ts'
 
 const item = (kind: AgedKind, ms: number): InboxItem => ({
   kind,
