@@ -11,18 +11,19 @@ import { quotePath } from './institution/quotes.ts'
 import { ledgerPath } from './ledger-links.ts'
 import { billPattern } from './list.ts'
 
-/** Who looks, with what they may do in the project. */
-export type Looker = Pick<Work, 'may' | 'within'>
+/** Who looks, with what they may do in the project, and what the search could not look at. */
+export type Looker = Pick<Work, 'may' | 'within'> & { missing: string[] }
 
 /** The path of what has this id in a project. */
 export async function find(
-  { may, within }: Looker,
+  looker: Looker,
   clients: Clients,
   projectId: string,
   id: string,
 ): Promise<string | undefined> {
   const { payments, deliveries, replays, institution, apiLog, customers, bills } = clients
   const { access, ledger, quotes } = clients
+  const { may } = looker
   const base = `/projects/${projectId}`
   if (billPattern.test(id)) {
     const look = () => bills.getBillPayment({ projectId, transactionId: id })
@@ -46,7 +47,7 @@ export async function find(
   }
   const [ofQuote, ofApproval, ofKey, ...found] = await Promise.all([
     findQuote(quotes, projectId, id),
-    findApproval({ may, within }, clients, projectId, id),
+    findApproval(looker, clients, projectId, id),
     findKey(may, access, projectId, id),
     ...looks.map(([, look]) => orUndefined(look)),
   ])
@@ -69,7 +70,7 @@ async function findQuote(quotes: Clients['quotes'], projectId: string, quoteId: 
 /** Well below the deadline of a page, which waits so long for each few of its projects. */
 const billsMs = 1_000
 
-/** The page of an approval, for those who may list its kind; while billing is down, those of bills are not found. */
+/** The page of an approval, for those who may list its kind; while billing is down, those of bills are missing. */
 async function findApproval(
   looker: Looker,
   clients: Clients,
@@ -81,7 +82,13 @@ async function findApproval(
   const { refunds, bills } = listsOf(looker, clients)
   const lists = await Promise.all([
     orUndefined(() => refunds(wanted)),
-    bills && answered([], 'bills', () => orUndefined(() => bills(wanted)), billsMs),
+    bills &&
+      answered(
+        looker.missing,
+        'approvals of bills',
+        () => orUndefined(() => bills(wanted)),
+        billsMs,
+      ),
   ])
   const isThere = lists.some((list) => list?.approvals.some((one) => one.approvalId === approvalId))
   return isThere ? approvalPath(projectId, approvalId) : undefined

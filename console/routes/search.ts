@@ -28,12 +28,14 @@ export function registerSearch(
     '/projects/:projectId/search',
     worker.projectPage(async (work) => {
       const q = work.query.get('q') ?? ''
-      const { project } = work
+      const { project, may, within } = work
+      const missing: string[] = []
       const hits = await written(clients, q, async () => {
-        const found = await findIn(work, clients, project, q)
-        return found.length > 0 ? found : await findOfStaff(work, clients, q, project.projectId)
+        const looker = { may, within, missing }
+        const found = await findIn(looker, clients, project, q)
+        return found.length > 0 ? found : await findOfStaff(looker, clients, q, project.projectId)
       })
-      return answer(work, q, { hits, isCut: false })
+      return answer(work, q, { hits, isCut: false, missing })
     }),
   )
   app.get(
@@ -57,7 +59,7 @@ function isId(q: string): boolean {
 
 /** A place that a search leads to: one thing or, with `list`, a list of what has an amount or a number, of a merchant or of the project. */
 type Hit = { path: string; project: string; list?: { label: string; merchant: string } }
-type Found = { hits: Hit[]; isCut: boolean; searched?: number }
+type Found = { hits: Hit[]; isCut: boolean; searched?: number; missing?: string[] }
 type ShownProject = Pick<Project, 'projectId' | 'name'>
 
 const maxTransactionIdLength = 64
@@ -161,30 +163,34 @@ async function findInAll(
     (await reviewPath(work, clients, q)) ??
     (await pathOfAnyRequest(work, clients.apiLog, q))
   if (path !== undefined) return { hits: [{ path, project: '' }], isCut: false }
-  const hits = await findOfStaff(work, clients, q)
-  if (hits.length > 0) return { hits, isCut: false }
+  const missing: string[] = []
+  const { may: mayHere, within } = work
+  const hits = await findOfStaff({ may: mayHere, within, missing }, clients, q)
+  if (hits.length > 0) return { hits, isCut: false, missing }
   let searched = 0
   let pageToken = ''
   do {
     const page = await projectsOf(work, clients, { pageToken, pageSize: projectPageSize })
     for (let at = 0; at < page.projects.length; at += projectsAtOnce) {
-      if (searched >= maxProjects || Date.now() > endMs) return { hits, isCut: true, searched }
+      if (searched >= maxProjects || Date.now() > endMs)
+        return { hits, isCut: true, searched, missing }
       const some = page.projects.slice(at, at + projectsAtOnce)
       const found = await Promise.all(
         some.map((one) => {
           const may = mayOf(work.session, one.projectId)
-          const { within } = work
-          return within(one.projectId, () => findIn({ may, within }, clients, one, q))
+          const looker = { may, within, missing }
+          return within(one.projectId, () => findIn(looker, clients, one, q))
         }),
       )
       searched += some.length
       hits.push(...found.flat())
       if (hits.length > 0 && isId(q)) return { hits: hits.slice(0, 1), isCut: false }
-      if (hits.length > maxHits) return { hits: hits.slice(0, maxHits), isCut: true, searched }
+      if (hits.length > maxHits)
+        return { hits: hits.slice(0, maxHits), isCut: true, searched, missing }
     }
     pageToken = page.nextPageToken
   } while (pageToken !== '')
-  return { hits, isCut: false }
+  return { hits, isCut: false, missing }
 }
 
 /** The page of the project that has this id, if there is one and it is the person's. */
@@ -205,22 +211,22 @@ async function reviewPath({ may }: Work, { onboardings }: Clients, reviewId: str
 
 /** What the staff looks for that is of no project, or of this one: a rejected event, an item of the Inbox, an institution. */
 async function findOfStaff(
-  work: Work,
+  looker: Looker,
   clients: Clients,
   q: string,
   projectId?: string,
 ): Promise<Hit[]> {
   const [event, item, institutions] = await Promise.all([
-    eventPath(work, clients, q),
-    itemPath(work, clients, q, projectId),
-    findInstitutions(work, clients, q, projectId),
+    eventPath(looker, clients, q),
+    itemPath(looker, clients, q, projectId),
+    findInstitutions(looker, clients, q, projectId),
   ])
   const path = event ?? item
   return path === undefined ? institutions : [{ path, project: '' }]
 }
 
 /** The dead letters of the event with this id or, where none is left, who decided about them, for those who may list them. */
-async function eventPath({ may, within }: Work, { eventDeadLetters }: Clients, eventId: string) {
+async function eventPath({ may, within }: Looker, { eventDeadLetters }: Clients, eventId: string) {
   if (!isUuid(eventId) || !may('payweave.events.v1.EventDeadLetterService/ListEventDeadLetters'))
     return undefined
   const wanted = { eventId, pageSize: 1 }
@@ -242,7 +248,7 @@ async function eventPath({ may, within }: Work, { eventDeadLetters }: Clients, e
 
 /** The institutions with this id or name, for those who may list them: their grants in the project, or what was changed of them. */
 async function findInstitutions(
-  { may, within }: Work,
+  { may, within }: Looker,
   { access }: Clients,
   q: string,
   projectId?: string,
@@ -271,7 +277,11 @@ async function pathOfAnyRequest({ may }: Work, apiLog: Clients['apiLog'], reques
   return pathOfRequests(requests)
 }
 
-function answer(work: Work, q: string, { hits: all, isCut, searched = 0 }: Found): FastifyReply {
+function answer(
+  work: Work,
+  q: string,
+  { hits: all, isCut, searched = 0, missing = [] }: Found,
+): FastifyReply {
   const things = all.filter(({ list }) => list === undefined)
   // What has the text as its id is meant before payments of an amount or a number.
   const hits = things.length > 0 ? things : all
@@ -280,6 +290,12 @@ function answer(work: Work, q: string, { hits: all, isCut, searched = 0 }: Found
   const cut = isCut
     ? ` Only the first ${searched} projects were searched. Open the project of what you look for, and search there.`
     : ''
+  const unknown = new Set(missing)
+  if (only === undefined && unknown.size > 0) {
+    const title = 'The search is not complete'
+    const notThere = `Nothing was found, but a service does not answer: ${[...unknown].join(', ')}. Search again.${cut}`
+    return sendPage(work.reply, 'message', { title, text: notThere, q }, 503)
+  }
   if (only === undefined) {
     const nothing = `Nothing of yours has this id, amount or number. Check that it is whole; an amount needs its currency, such as 25.00 USD.${cut}`
     return sendPage(work.reply, 'message', { title: 'Nothing found', text: nothing, q }, 404)

@@ -18,6 +18,7 @@ import {
   sendCsv,
   withFilters,
 } from '../list.ts'
+import type { Looker } from '../look-up.ts'
 import { saidOfApprovals, waitingSection } from './approvals.ts'
 import { byAge, pageByAge } from './by-age.ts'
 import { decideClaimed, noClaims, readClaims, type ShowClaim, saidOfClaims } from './claims.ts'
@@ -136,10 +137,10 @@ const itemMs = 1_000
 
 /**
  * The Inbox with the item of this id alone, if one without a page of its own waits, in this project or in any. An item of a service that
- * does not answer is not found.
+ * does not answer is among what is missing.
  */
 export async function itemPath(
-  { may, within }: Pick<Work, 'may' | 'within'>,
+  { may, within, missing }: Looker,
   clients: Clients,
   id: string,
   projectId?: string,
@@ -148,7 +149,8 @@ export async function itemPath(
   const sources = sourcesOf({ may }, clients, { id }, 1).filter(({ kind }) =>
     pagelessKinds.has(kind),
   )
-  const look = () => Promise.all(sources.map((one) => asFarAsAnswered(one, [], itemMs).read('')))
+  const look = () =>
+    Promise.all(sources.map((one) => asFarAsAnswered(one, missing, itemMs).read('')))
   const found = (await within(undefined, look)).flatMap(({ items }) => items)
   const isThere = found.some((one) => (projectId ?? one.projectId) === one.projectId)
   return isThere ? `/inbox?item=${id}` : undefined
