@@ -8,9 +8,24 @@ import { serverUrls } from './server-urls.ts'
 /** On PostgreSQL 15 concurrent changes of one payment wait for each other until they time out. */
 const minVersion = 16
 
+/**
+ * A server whose machine runs completes a TCP connection in this time, also when one packet is lost: it is sent again
+ * after 1 s. A machine that is lost answers nothing.
+ */
+const reachedWithinMs = 1_500
+
 /** The server is a standby, as a primary is after a switchover. Its code is the SQLSTATE of a refused write. */
 class StandbyError extends ConfigurationError {
   readonly code = '25006'
+}
+
+/** The machine of the server answers nothing. The code is that of the system when it gives up by itself. */
+class UnreachableError extends Error {
+  readonly code = 'ETIMEDOUT'
+
+  constructor() {
+    super('the database server is unreachable')
+  }
 }
 
 /** The server is older than this release supports. */
@@ -43,7 +58,7 @@ export function clientBy({ url, passwordFile }: Access): typeof Client {
 
     /**
      * Called by the pool with a callback, by others to be awaited. Fails with a ConfigurationError (no password in the
-     * file), a StandbyError, a VersionError, or the driver's error.
+     * file), a StandbyError, a VersionError, an UnreachableError, or the driver's error.
      */
     override connect(): Promise<Client>
     override connect(callback: GivenCallback): void
@@ -71,6 +86,7 @@ export function clientBy({ url, passwordFile }: Access): typeof Client {
         process.nextTick(callback, error)
         return
       }
+      limitReaching(this.connection)
       // The server reports its version and its role while it connects, so no query is needed.
       let refusal: Error | undefined
       this.connection.on('parameterStatus', (status: Parameter) => {
@@ -85,6 +101,15 @@ export function clientBy({ url, passwordFile }: Access): typeof Client {
     }
   }
   return PrimaryClient
+}
+
+/** Ends a connection whose server is not reached in time. What follows, such as the login, has the limits of the caller. */
+function limitReaching({ stream }: Client['connection']): void {
+  // The time begins once the name is resolved: a slow name server takes none of it.
+  stream.once('connectionAttempt', () => {
+    const timer = setTimeout(() => stream.destroy(new UnreachableError()), reachedWithinMs)
+    for (const event of ['connect', 'close']) stream.once(event, () => clearTimeout(timer))
+  })
 }
 
 function refusalOf({ parameterName: name, parameterValue: value }: Parameter): Error | undefined {

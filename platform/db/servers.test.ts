@@ -1,5 +1,8 @@
 // Connections of the pool while their server ends, changes its role or ends a session, against real PostgreSQL servers.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -22,6 +25,24 @@ async function ask<T>(connectionString: string, statement: string): Promise<T> {
     return Object.values(row)[0] as T
   } finally {
     await client.end()
+  }
+}
+
+/** A port whose queue of connections is full, so that the system drops what comes: as to a machine that is lost. */
+async function lostServer(): Promise<{ port: number; end(): void }> {
+  const listen = `require('node:net').createServer().listen({ host: '127.0.0.1', port: 0, backlog: 1 }, function () { console.log(this.address().port) })`
+  const server = spawn(process.execPath, ['-e', listen], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [line] = (await once(server.stdout, 'data')) as [Buffer]
+  const port = Number(line.toString())
+  server.kill('SIGSTOP')
+  const queued = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
+  await Promise.all(queued.map((socket) => once(socket, 'connect')))
+  return {
+    port,
+    end() {
+      for (const socket of queued) socket.destroy()
+      server.kill('SIGKILL')
+    },
   }
 }
 
@@ -78,6 +99,22 @@ describe('a pool', () => {
       await Promise.all([first.remove(), second.remove()])
     }
   }, 60_000)
+
+  it('a pool goes to the next server when the machine of one answers nothing', async () => {
+    const lost = await lostServer()
+    const { host } = new URL(url)
+    const own = open({
+      url: url.replace(host, `127.0.0.1:${lost.port},${host}`),
+      // The system itself gives up after two minutes.
+      limits: { acquireMs: 60_000 },
+    })
+    try {
+      expect(await own.run(backendPid, [])).toBe(1)
+    } finally {
+      await own.close()
+      lost.end()
+    }
+  })
 
   it('a pool uses no connection to a standby, not even for reading', async () => {
     const server = await ownPostgres()
