@@ -12,7 +12,7 @@ const script = `
   const never = new Promise(() => undefined)
   const connected = Promise.withResolvers()
   const ended = Promise.withResolvers()
-  const link = {
+  const connection = {
     async *status() { await never },
     getServer: () => 'gone',
     closed: () => ended.promise,
@@ -21,7 +21,7 @@ const script = `
     drain: () => never,
   }
   const log = { info: () => connected.resolve(), warn() {} }
-  const broker = keepConnected({ open: async () => link, log })
+  const broker = keepConnected({ open: async () => connection, log })
   await connected.promise
   await broker.close()
   process.stdout.write('closed')

@@ -6,7 +6,7 @@ import { Failure } from '#core/errors/errors.ts'
 import { errorKey, type Logger } from '#platform/telemetry/log.ts'
 
 /** The part of the library's connection that this file uses. It must not reconnect by itself. */
-export interface Link {
+export interface Connection {
   /** Events of the connection, such as `staleConnection`. */
   status(): AsyncIterable<{ type: string }>
   /** Host and port of the server. */
@@ -26,23 +26,23 @@ export interface Link {
   ): { unsubscribe(): void }
 }
 
-export type ConnectionOptions<L extends Link> = {
+export type ConnectionOptions<C extends Connection> = {
   /** Connects. `leftMs`: when each server was last lost or left, by the clock of `performance`. */
-  open: (leftMs: ReadonlyMap<string, number>) => Promise<L>
+  open: (leftMs: ReadonlyMap<string, number>) => Promise<C>
   log: Logger
 }
 
-export interface BrokerConnection<L extends Link = Link> {
+export interface BrokerConnection<C extends Connection = Connection> {
   /** True while connected. */
   ready(): boolean
   /** The connection. Throws SERVICE_UNAVAILABLE while there is none. */
-  now(): L
+  now(): C
   /** Calls `listener` at every connection, at once if there is one; returns a function that ends that. */
   onConnected(listener: () => void): () => void
   /** Plain subscription: only messages that are published while connected. Returns a function that ends it. */
   subscribe(subject: string, onPayload: (payload: Uint8Array) => void): () => void
   /** Closes this connection, so that the next goes to another server, if it is still the one in use. */
-  leave(link: L): void
+  leave(connection: C): void
   /** Flushes for up to 2 s, closes and stops reconnecting. */
   close(): Promise<void>
 }
@@ -55,12 +55,14 @@ const drainMs = 2_000
 /**
  * Starts connecting, and connects again whenever the connection is lost. A broker that is down is logged, not thrown.
  */
-export function keepConnected<L extends Link>(options: ConnectionOptions<L>): BrokerConnection<L> {
+export function keepConnected<C extends Connection>(
+  options: ConnectionOptions<C>,
+): BrokerConnection<C> {
   const { log } = options
   const stopping = new AbortController()
   const listeners = new Set<() => void>()
   const subscriptions = new Set<PlainSubscription>()
-  let current: L | undefined
+  let current: C | undefined
   let ready = false
 
   const running = connectForEver(options, stopping.signal, {
@@ -101,8 +103,8 @@ export function keepConnected<L extends Link>(options: ConnectionOptions<L>): Br
         subscription.end()
       }
     },
-    leave(link) {
-      if (link === current && !link.isClosed()) void link.close()
+    leave(connection) {
+      if (connection === current && !connection.isClosed()) void connection.close()
     },
     async close() {
       stopping.abort()
@@ -121,9 +123,9 @@ export function keepConnected<L extends Link>(options: ConnectionOptions<L>): Br
   }
 }
 
-type ConnectionEvents<L extends Link> = {
+type ConnectionEvents<C extends Connection> = {
   /** A new connection object. */
-  opened(connection: L): void
+  opened(connection: C): void
   up(): void
   down(): void
 }
@@ -133,10 +135,10 @@ type ConnectionEvents<L extends Link> = {
  * tries the server that was lost, leaves requests waiting for answers that cannot come, and never gives up a frozen
  * server while the socket's buffer is full.
  */
-async function connectForEver<L extends Link>(
-  options: ConnectionOptions<L>,
+async function connectForEver<C extends Connection>(
+  options: ConnectionOptions<C>,
   stopping: AbortSignal,
-  events: ConnectionEvents<L>,
+  events: ConnectionEvents<C>,
 ): Promise<void> {
   const pause = () =>
     delay(reconnectWaitMs * (1 + Math.random()), undefined, { signal: stopping }).catch(() => {})
@@ -179,13 +181,13 @@ function logFailure(log: Logger, error: unknown): void {
 /**
  * Closes at once when pings stay unanswered: the library would first try to send what is written, to a frozen server.
  */
-async function closeWhenSilent(connection: Link): Promise<void> {
+async function closeWhenSilent(connection: Connection): Promise<void> {
   for await (const { type } of connection.status()) {
     if (type === 'staleConnection') void connection.close()
   }
 }
 
-type PlainSubscription = { start(connection: Link): void; end(): void }
+type PlainSubscription = { start(connection: Connection): void; end(): void }
 
 function plainSubscription(
   subject: string,
@@ -207,7 +209,7 @@ function plainSubscription(
 type ReplyMessage = { subject: string; data: Uint8Array; headers?: { code: number } | undefined }
 
 /** The library's connection, as far as this file needs it. */
-export interface PublishingLink<H> {
+export interface PublishingConnection<H> {
   /** Throws when the connection is closed or the message is too large. */
   publish(subject: string, payload: Uint8Array, options: { reply: string; headers: H }): void
   /** Calls back for each message of a subject while connected. */
@@ -249,14 +251,14 @@ export type PublishAcknowledged<H> = (
 
 /** Makes the publisher of a connection. Replies come below `inbox`, which no other publisher may share. */
 export function acknowledgedBy<H>(
-  link: PublishingLink<H>,
+  connection: PublishingConnection<H>,
   inbox: string,
   timeoutMs: number,
 ): PublishAcknowledged<H> {
   const waiting = new Map<string, (failure: Unacknowledged | undefined) => void>()
   let count = 0
 
-  link.subscribe(`${inbox}.*`, {
+  connection.subscribe(`${inbox}.*`, {
     callback(_, answer) {
       waiting.get(answer.subject)?.(failureOf(answer))
     },
@@ -264,7 +266,7 @@ export function acknowledgedBy<H>(
   void giveUpWhenClosed()
 
   async function giveUpWhenClosed(): Promise<void> {
-    await link.closed()
+    await connection.closed()
     for (const settle of waiting.values()) settle(new Unacknowledged(connectionClosed))
   }
 
@@ -273,7 +275,7 @@ export function acknowledgedBy<H>(
       count += 1
       const reply = `${inbox}.${count.toString(36)}`
       // Throws, and with it rejects, when the connection is closed or the message too large.
-      link.publish(subject, payload, { reply, headers })
+      connection.publish(subject, payload, { reply, headers })
       const timer = setTimeout(() => settle(new Unacknowledged(noAnswer)), timeoutMs)
       function settle(failure: Unacknowledged | undefined): void {
         waiting.delete(reply)

@@ -1,15 +1,15 @@
 // Tests what counts as an acknowledgement of the broker, and what else ends a publication.
 import { expect, it } from 'vitest'
-import { acknowledgedBy, type PublishingLink } from './connection.ts'
+import { acknowledgedBy, type PublishingConnection } from './connection.ts'
 
 type ReplyMessage = { data: Uint8Array; headers?: { code: number } }
-type Callback = Parameters<PublishingLink<null>['subscribe']>[1]['callback']
+type Callback = Parameters<PublishingConnection<null>['subscribe']>[1]['callback']
 
 /** A connection whose broker gives these answers, one to each publication; `undefined` is silence. */
-function linkOf(answers: (ReplyMessage | undefined)[]) {
+function connectionOf(answers: (ReplyMessage | undefined)[]) {
   const lost = Promise.withResolvers<void>()
   let respond: Callback = () => undefined
-  const link: PublishingLink<null> = {
+  const connection: PublishingConnection<null> = {
     subscribe(_, { callback }) {
       respond = callback
     },
@@ -19,15 +19,15 @@ function linkOf(answers: (ReplyMessage | undefined)[]) {
     },
     closed: () => lost.promise,
   }
-  return { link, lose: () => lost.resolve() }
+  return { connection, lose: () => lost.resolve() }
 }
 
 const json = (value: unknown): ReplyMessage => ({ data: Buffer.from(JSON.stringify(value)) })
 const nothing = Buffer.alloc(0)
 
 function publishing(answers: (ReplyMessage | undefined)[], timeoutMs = 1_000) {
-  const { link, lose } = linkOf(answers)
-  const publish = acknowledgedBy(link, 'inbox', timeoutMs)
+  const { connection, lose } = connectionOf(answers)
+  const publish = acknowledgedBy(connection, 'inbox', timeoutMs)
   return { lose, publish: () => publish('pw.some.event', nothing, null) }
 }
 

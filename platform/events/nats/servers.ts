@@ -1,7 +1,7 @@
 // Chooses among the servers of the broker: in which order to try them, and when to leave one.
 import { isIP } from 'node:net'
 import type { Logger } from '#platform/telemetry/log.ts'
-import type { BrokerConnection, Link } from './connection.ts'
+import type { BrokerConnection, Connection } from './connection.ts'
 
 /** For this long a server that was left is the last choice; after that, clients spread over all servers again. */
 const leftLatelyMs = 30_000
@@ -55,38 +55,38 @@ export class BrokerError extends AggregateError {
   }
 }
 
-export interface ServerSwitch<L extends Link> {
+export interface ServerSwitch<C extends Connection> {
   /**
    * Reports that a server gave no answer. Connects to another, if there is one and this was not done in the last 5 s.
    */
-  asSilent(link: L): void
+  asSilent(connection: C): void
   /**
    * Reports that a server said that it cannot answer. Connects to another, if there is one and this was not done in the
    * last 2 s.
    */
-  asRefusing(link: L): void
+  asRefusing(connection: C): void
 }
 
 /**
  * Decides when to leave a server: one that is cut off from its cluster keeps our connection and can do nothing with the
  * stream.
  */
-export function serverSwitch<L extends Link>(
-  broker: BrokerConnection<L>,
+export function serverSwitch<C extends Connection>(
+  broker: BrokerConnection<C>,
   { url, log }: { url: string; log: Logger },
-): ServerSwitch<L> {
+): ServerSwitch<C> {
   let leftMs = Number.NEGATIVE_INFINITY
 
-  function leave(link: L, everyMs: number): void {
-    if (!url.includes(',') || link.isClosed()) return
+  function leave(connection: C, everyMs: number): void {
+    if (!url.includes(',') || connection.isClosed()) return
     if (performance.now() - leftMs < everyMs) return
     leftMs = performance.now()
     log.warn('broker server abandoned for another')
-    broker.leave(link)
+    broker.leave(connection)
   }
 
   return {
-    asSilent: (link) => leave(link, leaveEveryMs.silent),
-    asRefusing: (link) => leave(link, leaveEveryMs.refusing),
+    asSilent: (connection) => leave(connection, leaveEveryMs.silent),
+    asRefusing: (connection) => leave(connection, leaveEveryMs.refusing),
   }
 }
