@@ -39,7 +39,7 @@ export const effectsWithinS = 130
 const operationS = 45
 const lookEveryMs = 200
 /** At all operations and pushes of the campaign. */
-const lookAtAllEveryMs = 1_000
+const checkAllEveryMs = 1_000
 
 /**
  * Runs a step. After the faults it begins an operation of each kind: the step is over when all of those have ended, and when nothing
@@ -105,7 +105,7 @@ function stuck(number: number, open: readonly Operation[]): Finding[] {
 async function rest(run: Run, step: Done): Promise<Finding[]> {
   const { records } = run.load
   const left = () => unfinishedOf(records, step.overMs)
-  await isWithin(run, step, effectsWithinS, () => left().length === 0, lookAtAllEveryMs)
+  await isWithin(run, step, effectsWithinS, () => left().length === 0, checkAllEveryMs)
   step.effectsS = effectsRecoveredS(records, step)
   return findingOf(
     lateRule,

@@ -40,11 +40,11 @@ const probeTimeoutMs = 3_000
  * Inspects the system that runs on a data folder. Parts that do not answer are down; rejects only when the folder's
  * `processes.json` is not JSON.
  */
-export async function lookAtFolder(dataDir: string): Promise<SystemState> {
+export async function inspectFolder(dataDir: string): Promise<SystemState> {
   const processes = readProcesses(dataDir)
   const found = await Promise.all(
     Object.entries(processes).map(([name, { pid, ports }]) =>
-      isStore(name) ? lookAtStore(name, pid, ports, dataDir) : lookAtProcess(name, pid, ports),
+      isStore(name) ? inspectStore(name, pid, ports, dataDir) : inspectProcess(name, pid, ports),
     ),
   )
   const parts = found.map(({ part }) => part)
@@ -60,7 +60,7 @@ export async function lookAtFolder(dataDir: string): Promise<SystemState> {
  * Inspects a system of which only the address is known, through its gateway's readiness; one that does not answer is
  * down. Never rejects.
  */
-export async function lookAtAddress(baseUrl: string): Promise<SystemState> {
+export async function inspectAddress(baseUrl: string): Promise<SystemState> {
   const mesh = await readinessOf(baseUrl)
   const parts = Object.entries(mesh?.parts ?? { gateway: false }).map(([name, ready]) => ({
     name,
@@ -94,7 +94,7 @@ export function runs(pid: number): boolean {
 const local = (port: number) => `http://127.0.0.1:${port}`
 const isStore = (name: string) => name === 'postgres' || name === 'nats'
 
-async function lookAtProcess(name: string, pid: number, ports: number[]) {
+async function inspectProcess(name: string, pid: number, ports: number[]) {
   // The last port of a process is its admin port.
   const admin = local(ports.at(-1) ?? 0)
   const [ready, metrics] = await Promise.all([readinessOf(admin), textOf(`${admin}/metrics`)])
@@ -115,7 +115,7 @@ async function lookAtProcess(name: string, pid: number, ports: number[]) {
   return { part, samples }
 }
 
-async function lookAtStore(name: string, pid: number, ports: number[], dataDir: string) {
+async function inspectStore(name: string, pid: number, ports: number[], dataDir: string) {
   const info = name === 'nats' ? await infoOf(ports[0] ?? 0) : undefined
   const nats = /"version":"([^"]+)"/.exec(info ?? '')?.[1]
   const postgres = readIf(path.join(dataDir, 'postgres', 'cluster', 'PG_VERSION'))?.trim()

@@ -5,7 +5,7 @@ import type { Command, CommandContext } from '../command.ts'
 import { kindOfState } from '../output/paint.ts'
 import { openTable } from '../output/table.ts'
 import { UsageError } from '../usage-error.ts'
-import { type Figures, lookAtAddress, lookAtFolder, type PartState } from './inspect.ts'
+import { type Figures, inspectAddress, inspectFolder, type PartState } from './inspect.ts'
 
 /** `status`. */
 export const statusCommand: Command = {
@@ -27,7 +27,8 @@ async function status(context: CommandContext): Promise<number> {
   if (baseUrl !== undefined && !URL.canParse(baseUrl)) {
     throw new UsageError('--base-url must be an http or https URL')
   }
-  const system = baseUrl === undefined ? await lookAtFolder(dataDir) : await lookAtAddress(baseUrl)
+  const system =
+    baseUrl === undefined ? await inspectFolder(dataDir) : await inspectAddress(baseUrl)
   const { ready, parts, figures } = system
   const place = baseUrl ?? dataDir
   // Another deployment does not show its version to the public.
