@@ -11,7 +11,7 @@ export type WaitOptions = CallOptions & {
 }
 
 /** A timer takes no more. */
-const longestTimerMs = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 /** A state as a wait sees it. */
 export type Seen = { is: string; isWanted: boolean; isFinal: boolean }
@@ -26,7 +26,7 @@ export async function waitUntil<T>(
   { withinMs = 60_000, everyMs = 1_000, ...options }: WaitOptions,
 ): Promise<T> {
   const endMs = performance.now() + withinMs
-  const late = AbortSignal.timeout(Math.min(Math.max(0, Math.ceil(withinMs)), longestTimerMs))
+  const late = AbortSignal.timeout(Math.min(Math.max(0, Math.ceil(withinMs)), maxTimerMs))
   const { signal: leaving } = options
   const signal = leaving === undefined ? late : AbortSignal.any([leaving, late])
   const isStill = (state: string) => `it is still ${state} after ${withinMs} ms`

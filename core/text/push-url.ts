@@ -8,7 +8,7 @@ export interface PushUrlRule {
 }
 
 const maxLength = 2048
-const lowestOpenPort = 1024
+const minOpenPort = 1024
 
 /**
  * Returns why a URL may not receive pushes, worded to follow the field's name ("must be …"), or undefined when it may.
@@ -29,7 +29,7 @@ export function readPushUrl(url: string, rule: PushUrlRule): URL | string {
   if (target.username !== '' || target.password !== '')
     return 'must not hold a user name or password'
   // The port is empty here when it is the scheme's own.
-  if (target.port !== '' && portOf(target) < lowestOpenPort) {
+  if (target.port !== '' && portOf(target) < minOpenPort) {
     return "must use the scheme's own port or one from 1024 up"
   }
   const host = hostOf(target)

@@ -3,7 +3,7 @@ import type { Window } from './check/answers.ts'
 
 const tickMs = 100
 /** Longer than any pause of a process that gets its turns. */
-const longestMs = 1_500
+const maxPauseMs = 1_500
 /** Until requests that waited meanwhile are answered. */
 const limitS = 15
 
@@ -13,7 +13,7 @@ export function watchStandstills(slack = 1): { windows: Window[]; stop(): void }
   let lastMs = Date.now()
   const ticking = setInterval(() => {
     const nowMs = Date.now()
-    if (nowMs - lastMs > longestMs)
+    if (nowMs - lastMs > maxPauseMs)
       windows.push({ beganMs: lastMs, overMs: nowMs, limitS: limitS * slack })
     lastMs = nowMs
   }, tickMs)

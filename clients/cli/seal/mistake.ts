@@ -83,7 +83,7 @@ function mistakeOfBytes(
 ): SealMistake | undefined {
   if (bytes.length < headerBytes + ivBytes + tagBytes) {
     return found(
-      `The value has ${bytes.length} bytes; the least is 33.`,
+      `The value has ${bytes.length} bytes; the minimum is 33.`,
       `Join ${layout}, in this order.`,
     )
   }

@@ -42,8 +42,8 @@ function unitsOf(currency: string) {
 }
 
 /** Digits with a point before the last `scale` of them, and at least so many decimals. */
-function print(digits: bigint, scale: number, decimalsLeast: number): string {
-  const decimals = Math.max(scale, decimalsLeast)
+function print(digits: bigint, scale: number, minDecimals: number): string {
+  const decimals = Math.max(scale, minDecimals)
   const text = String(digits * 10n ** BigInt(decimals - scale)).padStart(decimals + 1, '0')
   return `${text.slice(0, -decimals)}.${text.slice(-decimals)}`
 }

@@ -6,7 +6,7 @@ import { formatIso } from '#core/text/time.ts'
 import type { Database } from '#platform/db/db.ts'
 import { executionKinds, listExecutions } from '../store/execution-store.ts'
 
-const idsMost = 100
+const maxIds = 100
 
 /**
  * Registers `GET /executions?kind=bill|transfer|charge|payout|refund&id=…`, where `id` may be repeated. It answers 400 for a bad kind or id,
@@ -21,7 +21,7 @@ async function showExecutions(db: Database, request: FastifyRequest, reply: Fast
   const ids = id === undefined ? [] : [id].flat()
   const known = executionKinds.find((one) => one === kind)
   if (known === undefined || !areIds(ids)) {
-    const message = `name a kind and 1 to ${idsMost} ids: /executions?kind=bill&id=…`
+    const message = `name a kind and 1 to ${maxIds} ids: /executions?kind=bill&id=…`
     return reply.code(400).send({ message })
   }
   const found = await listExecutions(db, known, ids)
@@ -37,5 +37,5 @@ async function showExecutions(db: Database, request: FastifyRequest, reply: Fast
 }
 
 function areIds(ids: string[]): boolean {
-  return ids.length > 0 && ids.length <= idsMost && ids.every(isUuid)
+  return ids.length > 0 && ids.length <= maxIds && ids.every(isUuid)
 }

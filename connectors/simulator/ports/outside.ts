@@ -18,7 +18,7 @@ import { PaymentMethod } from '#gen/payweave/payments/v1/payments_pb.js'
 import { refusalNumber } from '../domain/charge.ts'
 import type { Receiver, Report, ReportTo } from '../domain/report.ts'
 
-/** Longest wait for the answer to one report. */
+/** Maximum wait for the answer to one report. */
 const reportTimeoutMs = 4_000
 
 /** Delivers one report; throws when it was not accepted. */

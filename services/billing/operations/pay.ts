@@ -29,7 +29,7 @@ export type Billing = OutcomeOptions &
     metrics: BillingMetrics
     /** The catalogue of now, at most seconds old. */
     catalogue: () => Promise<Catalogue>
-    /** Longest wait for the biller in the client's call. */
+    /** Maximum wait for the biller in the client's call. */
     billerTimeoutMs: number
     /** Notifies the worker that posts outcomes to the ledger. */
     notifyOutcomes: () => void

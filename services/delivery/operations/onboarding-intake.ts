@@ -25,7 +25,7 @@ export const onboardingEvents = 'pw.accounts.onboarding'
 /** Version of the contract that the callback's body follows. */
 const bodyVersion = '2024-10-01'
 const maxUrl = 200
-const highestLevel = 2
+const maxLevel = 2
 
 const kindNames = {
   [OnboardingKind.UNSPECIFIED]: undefined,
@@ -127,7 +127,7 @@ function kindOf({ kind, requestStatus }: OnboardingEvent): 'onboarding' | 'regis
 }
 
 function levelOf({ accountLevel }: OnboardedAccount): number {
-  if (accountLevel <= highestLevel) return accountLevel
+  if (accountLevel <= maxLevel) return accountLevel
   throw new RangeError('the event has an account level of another contract')
 }
 

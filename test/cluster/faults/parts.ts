@@ -49,7 +49,7 @@ const gatewayFrozen: Fault = {
 }
 
 /** How processes stopped, that were restarted one after the other. */
-export type Stops = { stops: number; unclean: number; longestStopS: number }
+export type Stops = { stops: number; unclean: number; maxStopS: number }
 
 /** Restarts replicas one after the other, as Kubernetes does with a Deployment, and adds how they stopped. */
 export async function restartAll(
@@ -64,7 +64,7 @@ export async function restartAll(
     const stopped = await one.stop()
     facts.stops += 1
     facts.unclean += stopped.isClean ? 0 : 1
-    facts.longestStopS = Math.max(facts.longestStopS, stopped.seconds)
+    facts.maxStopS = Math.max(facts.maxStopS, stopped.seconds)
     await one.start(version)
     await eventually(() => one.isReady(), readyWithinMs)
     if (isGateway) await balancer.enter(one.host)
@@ -87,13 +87,13 @@ const rollingRestart: Fault = {
   title: 'Every replica of every process is restarted, one after the other',
   required: 'no operation fails; a stop takes at most 3 s',
   async inject(lab) {
-    const facts = { stops: 0, unclean: 0, longestStopS: 0 }
+    const facts = { stops: 0, unclean: 0, maxStopS: 0 }
     await restartAll(lab, lab.parts.all, facts)
     return { facts }
   },
   mustBeZero: nothingFails,
-  measured: ({ gapS }, { stops, longestStopS = Number.NaN }) =>
-    `${stops} stops of at most ${seconds(longestStopS)}; no create for ${seconds(gapS)}`,
+  measured: ({ gapS }, { stops, maxStopS = Number.NaN }) =>
+    `${stops} stops of at most ${seconds(maxStopS)}; no create for ${seconds(gapS)}`,
 }
 
 export const partFaults = [accountsPartitioned, gatewayFrozen, rollingRestart]

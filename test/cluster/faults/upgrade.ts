@@ -37,7 +37,7 @@ export const upgrade: Fault = {
     const parts = [...Map.groupBy(lab.parts.all, ({ part }) => part).values()]
     const some = parts.flatMap((replicas) => replicas.slice(0, 1))
     const others = parts.flatMap((replicas) => replicas.slice(1))
-    const stops = { stops: 0, unclean: 0, longestStopS: 0 }
+    const stops = { stops: 0, unclean: 0, maxStopS: 0 }
     const expanded = await migrate(thisVersion, lab.databaseUrl, 'expand')
     await restartAll(lab, some, stops, thisVersion)
     const before = { byNew: await answered(some), byOld: await answered(others) }
@@ -54,6 +54,6 @@ export const upgrade: Fault = {
       (count) => !(Number(count) > 0),
     ).length,
   }),
-  measured: ({ gapS }, { expanded, contracted, byNew, byOld, stops, longestStopS = Number.NaN }) =>
-    `${expanded} files of expand, ${contracted} of contract; in ${mixedMs / 1_000} s with both the old version answered ${byOld} requests and RPCs, the new one ${byNew}; ${stops} stops of at most ${seconds(longestStopS)}; no create for ${seconds(gapS)}`,
+  measured: ({ gapS }, { expanded, contracted, byNew, byOld, stops, maxStopS = Number.NaN }) =>
+    `${expanded} files of expand, ${contracted} of contract; in ${mixedMs / 1_000} s with both the old version answered ${byOld} requests and RPCs, the new one ${byNew}; ${stops} stops of at most ${seconds(maxStopS)}; no create for ${seconds(gapS)}`,
 }

@@ -42,7 +42,7 @@ export async function runControls(
   const beganMs = performance.now()
   const nowS = () => (performance.now() - beganMs) / 1_000
   const copy = copyProject()
-  let [longestS, tried, missed] = [0, 0, 0]
+  let [maxRunS, tried, missed] = [0, 0, 0]
   try {
     const without = await campaignOn(copy.folder, baselineOf(wanted), slack)
     let { faults } = without
@@ -50,14 +50,14 @@ export async function runControls(
     if (without.broken === undefined) return wanted.length
     for (const { defect, rule, ...campaign } of wanted) {
       const startedS = nowS()
-      if (tried >= atLeast && startedS + longestS > withinS) break
+      if (tried >= atLeast && startedS + maxRunS > withinS) break
       const result = await copy.runWith(defect, (folder) =>
         campaignOn(folder, { ...campaign }, slack, rule),
       )
       const example = result.broken?.get(rule)
       const isFound = example !== undefined && !without.broken.has(rule)
       const verdict = isFound ? 'found' : result.broken === undefined ? 'not run' : 'missed'
-      longestS = Math.max(longestS, nowS() - startedS)
+      maxRunS = Math.max(maxRunS, nowS() - startedS)
       say(`${verdict}: ${defect.name} (${defect.file}, ${(nowS() - startedS).toFixed(0)} s)`)
       say(isFound ? `  ${rule}: ${example}` : `  wanted: ${rule}; found: ${wordsOf(result)}`)
       tried += 1

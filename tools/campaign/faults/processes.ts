@@ -10,7 +10,7 @@ const services = ['payments', 'accounts', 'institution', 'quotes', 'billing', 'd
 /** Every process of ours that does work of payments. */
 export const parts = ['gateway', ...services, 'simulator']
 /** Leases of rows take at most 60 s, tokens between processes as long. */
-const longestLeaseS = 60
+const maxLeaseS = 60
 
 /** The pid of a part, as soon as it runs: another fault may have killed it just now. */
 async function pidOf({ mesh }: System, part: string): Promise<number> {
@@ -91,10 +91,10 @@ export const processFaults: Fault[] = [
   },
   {
     name: 'freeze-long',
-    what: `A process stands still for longer than every lease and token, ${longestLeaseS + 5} to ${longestLeaseS + 15} s.`,
+    what: `A process stands still for longer than every lease and token, ${maxLeaseS + 5} to ${maxLeaseS + 15} s.`,
     weight: 1,
     limitS: 15,
-    draw: (random) => drawFreeze(random, longestLeaseS + 5, longestLeaseS + 15),
+    draw: (random) => drawFreeze(random, maxLeaseS + 5, maxLeaseS + 15),
   },
   {
     name: 'kill-all-services',

@@ -89,8 +89,8 @@ async function withFreshNumber<T>(work: (accountNumber: string) => Promise<T>): 
 
 /** Ten random digits, the first above zero. */
 function newAccountNumber(): string {
-  const least = 10 ** (numberDigits - 1)
-  return String(randomInt(least, least * 10))
+  const min = 10 ** (numberDigits - 1)
+  return String(randomInt(min, min * 10))
 }
 
 type Ending = {
