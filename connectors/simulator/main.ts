@@ -12,7 +12,7 @@ import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
 import { rpcMetrics } from '#platform/rpc/server/served-call.ts'
 import { createMetrics } from '#platform/telemetry/metrics.ts'
 import { reportMetrics } from './metrics.ts'
-import { outsideOf } from './ports/outside.ts'
+import { peersOf } from './ports/peers.ts'
 import { startSimulator } from './simulator.ts'
 
 runProcess('simulator', async (stopping, log) => {
@@ -32,7 +32,7 @@ runProcess('simulator', async (stopping, log) => {
   // Artefacts are longer than any other answer.
   const accounts = reach('accounts', settings.accountsUrl, identity, { lasting: true })
   const institution = reach('institution', settings.institutionUrl, identity)
-  const outside = outsideOf({
+  const peers = peersOf({
     payments: createRpcClient(ChargeReportService, payments),
     accounts: createRpcClient(ReviewReportService, accounts),
     institution: createRpcClient(TransferReportService, institution),
@@ -47,7 +47,7 @@ runProcess('simulator', async (stopping, log) => {
     publicPort: settings.simulatorPublicPort,
     publicUrl,
     checkoutUrl: settings.publicBaseUrl,
-    outside,
+    peers,
     metrics: rpcMetrics(metrics),
     ready: db.ready,
     callStreams: settings.rpcCallStreams,

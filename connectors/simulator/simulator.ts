@@ -1,4 +1,4 @@
-// Puts the simulator together: RPCs on one port, pages and receivers on another, and the loops behind them. The environment is
+// Puts the simulator together: RPCs on one port, pages and receivers on another, and the workers behind them. The environment is
 // read in main.ts.
 import { BillerService } from '#gen/payweave/backend/v1/billers_pb.js'
 import { ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
@@ -21,9 +21,9 @@ import { executionRoutes } from './http/executions.ts'
 import { pageRoutes } from './http/pages.ts'
 import { openPublicPort } from './http/public-port.ts'
 import { receiverRoutes } from './http/receivers.ts'
-import type { Outside } from './ports/outside.ts'
-import { startLoops } from './workers/loops.ts'
+import type { Peers } from './ports/peers.ts'
 import { billContext } from './workers/pay-bill.ts'
+import { startWorkers } from './workers/workers.ts'
 
 const publicPaths = [
   { pattern: /^\/receivers\/log$/, allow: 'GET' },
@@ -52,7 +52,7 @@ export type SimulatorOptions = {
   /** Where browsers reach the pages that show our card form. */
   checkoutUrl: string
   /** Clients of the services that receive reports. */
-  outside: Outside
+  peers: Peers
   metrics?: RpcMetrics
   ready?: () => boolean | Promise<boolean>
   callStreams?: boolean
@@ -61,29 +61,29 @@ export type SimulatorOptions = {
 /** A simulator that listens. */
 export type Simulator = { close(): Promise<void>; closeWithinMs: number }
 
-/** Starts everything; closing stops taking calls first, then the loops. */
+/** Starts everything; closing stops taking calls first, then the workers. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const { db, log, host, port, publicPort, identity, environment } = options
   const publicUrl = options.publicUrl.replace(/\/+$/, '')
   const checkoutOrigin = new URL(options.checkoutUrl).origin
-  const loops = startLoops(options)
+  const workers = startWorkers(options)
   const stopping = new AbortController()
 
-  const payContext = { db, reportsWritten: loops.reporters.payments.notify }
+  const payContext = { db, reportsWritten: workers.reporters.payments.notify }
   const pages = { ...payContext, checkoutOrigin, basePath: basePathOf(publicUrl) }
-  const chargesChanged = loops.actor.notify
+  const chargesChanged = workers.actor.notify
   const charges = chargeService({ ...payContext, chargesChanged, publicUrl, checkoutOrigin })
   const reviews = reviewService({
     db,
-    reviewsWritten: loops.reviewer.notify,
-    consentsWritten: loops.consenter.notify,
+    reviewsWritten: workers.reviewer.notify,
+    consentsWritten: workers.consenter.notify,
   })
   const transfers = transferService({
     db,
-    transfersWritten: loops.transfers.notify,
-    reportsWritten: loops.reporters.institution.notify,
+    transfersWritten: workers.transfers.notify,
+    reportsWritten: workers.reporters.institution.notify,
   })
-  const bills = billerService(billContext(db, loops.biller.notify, stopping.signal))
+  const bills = billerService(billContext(db, workers.biller.notify, stopping.signal))
   try {
     const server = await serveRpc({
       host,
@@ -122,11 +122,11 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       async close() {
         stopping.abort()
         await Promise.all([server.close(), open.close()])
-        await loops.close()
+        await workers.close()
       },
     }
   } catch (error) {
-    await loops.close()
+    await workers.close()
     throw error
   }
 }

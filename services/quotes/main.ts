@@ -12,8 +12,8 @@ import { quoteMetrics } from './metrics.ts'
 import { batchingQuotes } from './operations/batching.ts'
 import type { Quotes } from './operations/quotes.ts'
 import { accountsPort } from './ports/accounts.ts'
+import { rateSource } from './ports/backend.ts'
 import { rateFinder } from './ports/rates.ts'
-import { rateSource } from './ports/source.ts'
 import { countReserved, deleteUnused } from './store/quote-store.ts'
 
 // The gateway's own five seconds hold for all calls of a quote together.

@@ -19,7 +19,7 @@ import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/client/client.ts'
 import { serveRpc } from '#platform/rpc/server/server.ts'
-import { outsideOf } from '../../connectors/simulator/ports/outside.ts'
+import { peersOf } from '../../connectors/simulator/ports/peers.ts'
 import { startSimulator } from '../../connectors/simulator/simulator.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
 import { serveHttp } from '../support/http-server.ts'
@@ -133,7 +133,7 @@ export async function startProxiedSimulator(secrets: string) {
     publicPort,
     publicUrl: urlOf(publicPort),
     checkoutUrl: pagesOrigin,
-    outside: outsideOf({
+    peers: peersOf({
       payments: clientOf(ChargeReportService, 'simulator', 'payments', payments),
       accounts: clientOf(ReviewReportService, 'simulator', 'accounts', accounts),
       institution: clientOf(TransferReportService, 'simulator', 'institution', institution),

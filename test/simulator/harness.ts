@@ -20,7 +20,7 @@ import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
 import { createTestClock } from '#platform/testing/clock.ts'
-import { outsideOf } from '../../connectors/simulator/ports/outside.ts'
+import { peersOf } from '../../connectors/simulator/ports/peers.ts'
 import { startSimulator } from '../../connectors/simulator/simulator.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -114,7 +114,7 @@ export async function startHarness({ environment = 'local' }: { environment?: En
   const payments = reach('payments', paymentsUrl)
   const accounts = reach('accounts', accountsUrl)
   const institution = reach('institution', institutionUrl)
-  const outside = outsideOf({
+  const peers = peersOf({
     payments: createRpcClient(ChargeReportService, payments),
     accounts: createRpcClient(ReviewReportService, accounts),
     institution: createRpcClient(TransferReportService, institution),
@@ -131,7 +131,7 @@ export async function startHarness({ environment = 'local' }: { environment?: En
       publicPort,
       publicUrl,
       checkoutUrl,
-      outside,
+      peers,
     })
     return { db, server }
   }

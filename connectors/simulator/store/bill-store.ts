@@ -124,7 +124,7 @@ export async function enquireBill(db: Queryable, billPaymentId: string): Promise
   return bill
 }
 
-const settleBillsStatement = sql(
+const endDueBillsStatement = sql(
   'settle_bills',
   `with due as (
      select bill_payment_id from bill where settle_at <= clock_now()
@@ -139,7 +139,7 @@ const settleBillsStatement = sql(
 )
 /** Pays pending bills that are due, with their executions. Locks their rows. Returns how many. */
 export function endDueBills(db: Queryable, limit: number): Promise<number> {
-  return db.run(settleBillsStatement, [limit])
+  return db.run(endDueBillsStatement, [limit])
 }
 
 const waitForNextBillStatement = sql(

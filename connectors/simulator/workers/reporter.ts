@@ -5,7 +5,7 @@ import type { Database } from '#platform/db/db.ts'
 import type { Loop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { kindsOf, type Receiver, type Report } from '../domain/report.ts'
-import type { SendReport } from '../ports/outside.ts'
+import type { SendReport } from '../ports/peers.ts'
 import { claimReports, noteReports, type Sent } from '../store/report-store.ts'
 import { maxPauseMs, startPoll } from './poll.ts'
 

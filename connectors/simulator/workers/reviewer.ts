@@ -5,7 +5,7 @@ import type { Database } from '#platform/db/db.ts'
 import type { Loop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { type Artefact, decideReview, faultOf, type ReviewVerdict } from '../domain/review.ts'
-import type { ReadArtefact } from '../ports/outside.ts'
+import type { ReadArtefact } from '../ports/peers.ts'
 import {
   claimReviews,
   type DueReview,

@@ -29,7 +29,7 @@ import { findBrandedMerchant, findLogo } from '../store/branding-store.ts'
 import { findGrant } from '../store/institution-store.ts'
 import type { KeyPlace } from '../store/key-store.ts'
 import { accessLists } from './lists.ts'
-import { environmentOf, wireProject } from './wire.ts'
+import { environmentOf, wireProject } from './messages.ts'
 
 /**
  * The handlers of AccessService. Those with a project reject as `projectOf` does; bad fields are INVALID_PARAMETER or

@@ -27,7 +27,7 @@ import {
   listSigningKeys,
   listSubscriptionKeys,
 } from '../store/list-store.ts'
-import { knownEnvironment, wireEnvironment, wireProject } from './wire.ts'
+import { knownEnvironment, wireEnvironment, wireProject } from './messages.ts'
 
 const maxKeys = 200
 

@@ -1,10 +1,10 @@
-// Starts the loops for payers' acts, bills, transfers, reports and the deletion of old rows.
+// Starts the workers for payers' acts, bills, transfers, reports and the deletion of old rows.
 import type { Database } from '#platform/db/db.ts'
 import { startRetention } from '#platform/events/retention.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Receiver } from '../domain/report.ts'
 import { receiverQuotas } from '../operations/receiver-quota.ts'
-import type { Outside } from '../ports/outside.ts'
+import type { Peers } from '../ports/peers.ts'
 import { deleteOldCardFrames } from '../store/charge-store.ts'
 import { deleteOldFlaky, deleteOldReceived } from '../store/receiver-store.ts'
 import { startActor } from './actor.ts'
@@ -17,11 +17,11 @@ import { startTransfers } from './run-transfer.ts'
 /** Bodies whose arrivals the flaky receivers count at most. */
 const flakyKept = 100_000
 
-export type LoopsOptions = { db: Database; log: Logger; outside: Outside }
+export type WorkersOptions = { db: Database; log: Logger; peers: Peers }
 
-/** Starts the loops. Closing stops the acts of people before the reports. */
-export function startLoops({ db, log, outside }: LoopsOptions) {
-  const { readArtefact, send } = outside
+/** Starts the workers. Closing stops the acts of people before the reports. */
+export function startWorkers({ db, log, peers }: WorkersOptions) {
+  const { readArtefact, send } = peers
   const reporterTo = (receiver: Receiver) =>
     startReporter({ db, log, receiver, send: send[receiver] })
   const reporters = {

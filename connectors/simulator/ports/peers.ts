@@ -32,14 +32,14 @@ export type ReadArtefact = (
 ) => AsyncIterable<Uint8Array>
 
 /** The services that the simulator calls. */
-export type OutsideClients = {
+export type PeerClients = {
   payments: Client<typeof ChargeReportService>
   accounts: Client<typeof ReviewReportService>
   institution: Client<typeof TransferReportService>
 }
 
-/** What the simulator does to others. */
-export type Outside = {
+/** The calls that the simulator makes. */
+export type Peers = {
   send: Record<Receiver, SendReport>
   readArtefact: ReadArtefact
 }
@@ -63,8 +63,8 @@ const institutionOutcomes = {
   cancelled: InstitutionOutcome.CANCELLED,
 } as const
 
-/** The ways to others, over their clients. */
-export function outsideOf(clients: OutsideClients): Outside {
+/** The peers, over clients of their services. */
+export function peersOf(clients: PeerClients): Peers {
   const { payments, accounts, institution } = clients
   return {
     send: {
@@ -82,7 +82,7 @@ export function outsideOf(clients: OutsideClients): Outside {
 }
 
 async function reportToPayments(
-  payments: OutsideClients['payments'],
+  payments: PeerClients['payments'],
   report: ReportTo<'payments'>,
 ): Promise<void> {
   const { kind, subjectId } = report
@@ -101,7 +101,7 @@ async function reportToPayments(
 }
 
 async function reportToAccounts(
-  accounts: OutsideClients['accounts'],
+  accounts: PeerClients['accounts'],
   report: ReportTo<'accounts'>,
 ): Promise<void> {
   if (report.kind === 'consent') {
@@ -124,7 +124,7 @@ function onboardingOutcome(report: Extract<Report, { kind: 'onboarding' }>) {
 }
 
 async function reportToInstitution(
-  institution: OutsideClients['institution'],
+  institution: PeerClients['institution'],
   { subjectId: transferId, outcome, reason }: ReportTo<'institution'>,
 ): Promise<void> {
   const wire = { transferId, outcome: institutionOutcomes[outcome], reason: reason ?? '' }

@@ -1,4 +1,4 @@
-// Shared by the handlers of AccessService: environments, projects and the operator, on the wire.
+// Maps what the handlers of AccessService share: environments, projects and the operator.
 import { missing } from '#core/errors/errors.ts'
 import { Environment as WireEnvironment } from '#gen/payweave/accounts/v1/access_pb.js'
 import { type Environment, type Project } from '../domain/access.ts'
