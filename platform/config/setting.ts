@@ -136,7 +136,7 @@ function hostedMetricsUrls(): string {
   return parts.map((part) => `${part}=http://${part}:8081`).join()
 }
 
-/** Local port for operators of a process. */
+/** Local port for operators of a process: its place in the block that begins at `portBase`. */
 export function adminPort(process: ProcessName, portBase: number): number {
   return portBase + 10 + placeOf(process)
 }

@@ -99,7 +99,10 @@ export function startRegistration({
   }
 }
 
-/** The answer of a session's statement; the session is closed, and the statement fails, when it takes too long. */
+/**
+ * The answer of a session's statement. Closes the session after 2 s without one. Rejects with the error of the statement, also
+ * when the session was closed.
+ */
 export async function answered<T>(session: Session, answer: Promise<T>): Promise<T> {
   const timer = setTimeout(() => session.close(), answerWithinMs)
   try {

@@ -40,7 +40,10 @@ export function ofDecoding(error: ConnectError): ConnectError {
     : withReason(error)
 }
 
-/** Replaces each error in a response by what `judge` makes of it. */
+/**
+ * Replaces each error in a response by what `judge` makes of it. Rejects with the body's error when it cannot be read
+ * to its end; the body of a stream throws it when it is read.
+ */
 export function judged(
   response: UniversalServerResponse,
   isUnary: boolean,

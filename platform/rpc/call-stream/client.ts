@@ -116,7 +116,7 @@ export class CallStream {
     return true
   }
 
-  /** Accepts no more calls and closes after the last one in flight. */
+  /** Accepts no more calls and closes after the last one in flight. Never rejects. */
   close(): Promise<void> {
     this.#retire()
     return this.#closed.promise

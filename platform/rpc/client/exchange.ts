@@ -66,7 +66,7 @@ export function exchange(
 
 /**
  * As `exchange`, for a request that changes nothing: without a response after `hedgeAfterMs` it goes to a second
- * replica too, the first response counts, and the other request is cancelled.
+ * replica too, the first response counts, and the other request is cancelled. Rejects as `exchange` does.
  */
 export function exchangeReadOnly(
   dispatcher: HedgingDispatcher,

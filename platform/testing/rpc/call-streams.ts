@@ -56,7 +56,7 @@ export interface CallStreamServer {
   close(): Promise<void>
 }
 
-/** Starts one on a free port. */
+/** Starts a server of call streams on a free port, in clear text. The caller closes it. */
 export async function startCallStreamServer(): Promise<CallStreamServer> {
   const sockets = new Set<Socket>()
   const streaming = http2.createServer()
@@ -148,7 +148,10 @@ export interface DialOptions {
   tls?: http2.SecureClientSessionOptions
 }
 
-/** Opens a stream at a port of this machine. Waits for the head of the response. */
+/**
+ * Opens a stream at a port of this machine. Waits for the head of the response. Rejects with the error of the stream
+ * when none comes.
+ */
 export async function dialCallStream(port: number, options: DialOptions = {}): Promise<Dialled> {
   const { authorization, path = callStreamPath, timeout, tls } = options
   const { contentType = 'application/grpc+proto' } = options

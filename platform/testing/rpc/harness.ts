@@ -44,7 +44,7 @@ export function listeningLog() {
   return { lines, log: createLogger({ part: 'delivery', level: 'debug', destination }) }
 }
 
-/** Starts `delivery` serving InboxService with this handler on a free port. The caller closes `server`. */
+/** Starts `delivery` serving InboxService with this handler on a free port. Rejects as `serveRpc` does. The caller closes `server`. */
 export async function startInbox(
   seen: ServiceImpl<typeof InboxService>['seen'],
   options: Partial<ServeRpcOptions> = {},

@@ -132,7 +132,10 @@ export async function errorOf(way: Way, call: RawCall): Promise<RawError> {
   return read(await send({ ...call, headers, body: isEnveloped ? enveloped(body) : body }))
 }
 
-/** Sends a body as it is, with no headers but those given, and reads the error that comes back. */
+/**
+ * Sends a body as it is, with no headers but those given, and reads the error that comes back. Rejects with the error of
+ * the connection when nothing comes back.
+ */
 export async function errorOfBytes(
   version: '1.1' | '2',
   call: RawCall,

@@ -39,7 +39,7 @@ function dataCounter(): (chunk: Buffer) => number {
   }
 }
 
-/** Opens a proxy to `url` on a free port. */
+/** Opens a proxy to `url` on a free port. Throws a TypeError for a bad URL. The caller closes it. */
 export async function startProxy(url: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(url)
   const streaming = new Set<Socket>()
