@@ -7,7 +7,7 @@ import type { Clients } from '../clients.ts'
 import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
 import { amount, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
-import { money, timeOf } from '../pages/words.ts'
+import { money, timeOf, wordOf } from '../pages/words.ts'
 import { transferCell } from './ledger-links.ts'
 import { nextPageUrl, sendCsv, timeFields, timesIn, withFilters } from './list.ts'
 
@@ -21,6 +21,16 @@ export function registerBalances(app: FastifyInstance, { worker, clients }: Opti
   app.get(
     path,
     worker.projectPage((work) => show(work, clients)),
+  )
+  app.get(
+    `${path}.csv`,
+    worker.projectPage((work) => {
+      const { projectId } = work.project
+      return sendCsv(work, 'balances', balancesHead, async () => {
+        const { balances } = await clients.balances.listProjectBalances({ projectId })
+        return { rows: balances.map(balanceCells), nextPageToken: '' }
+      })
+    }, asFile),
   )
   app.get(
     `${path}/statement.csv`,
@@ -50,7 +60,7 @@ async function show(work: ProjectWork, { balances }: Clients) {
   return sendSections(reply, {
     title: `Balances of ${project.name}`,
     sections: [
-      balancesSection(own.balances),
+      balancesSection(own.balances, `/projects/${projectId}/balances.csv`),
       {
         heading: 'Statement of the float',
         filters: {
@@ -89,8 +99,9 @@ const meanings: Partial<Record<InternalAccount, string>> = {
   [InternalAccount.OPENING]: 'opening balances',
 }
 
-function balancesSection(balances: ProjectBalance[]): Section {
+function balancesSection(balances: ProjectBalance[], file: string): Section {
   return {
+    facts: [['File', { text: 'CSV', href: file }]],
     table: {
       head: ['Account', 'Balance', 'On hold'],
       empty: 'Nothing was posted for this project yet. Its first payment that is paid will be.',
@@ -106,6 +117,19 @@ function balancesSection(balances: ProjectBalance[]): Section {
     },
     rpc: 'payweave.accounts.v1.BalanceService/ListProjectBalances',
   }
+}
+
+const balancesHead = ['account', 'balance', 'on_hold', 'currency']
+
+function balanceCells({ internal, posted, held }: ProjectBalance): string[] {
+  const { minorUnits = 0n, currency = '' } = posted ?? {}
+  const isFloat = internal === InternalAccount.UNSPECIFIED
+  return [
+    isFloat ? 'float' : wordOf(InternalAccount, internal),
+    formatAmount(minorUnits, currency),
+    isFloat ? formatAmount(held?.minorUnits ?? 0n, currency) : '',
+    currency,
+  ]
 }
 
 function lineOf({ may, project }: ProjectWork, posting: FloatPosting) {

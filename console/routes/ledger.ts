@@ -21,7 +21,7 @@ import { orUndefined } from './found.ts'
 import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
 import { retryOf } from './inbox/items.ts'
 import { aboutCell, accountCell, ledgerPath } from './ledger-links.ts'
-import { formId, nextPageUrl, sendCsv } from './list.ts'
+import { formId, idIn, nextPageUrl, noneMatches, sendCsv, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -44,8 +44,7 @@ export function registerLedger(app: FastifyInstance, { worker, clients }: Option
     worker.page(
       (work) =>
         sendCsv(work, 'refused-settlements', refusedHead, async (pageToken) => {
-          const wanted = { pageToken, pageSize: csvPageSize }
-          const page = await clients.settlements.getBackfill(wanted)
+          const page = await readRefused(work, clients, { pageToken, pageSize: csvPageSize })
           return { rows: page.refused.map(refusedCells), nextPageToken: page.nextPageToken }
         }),
       asFile,
@@ -99,10 +98,24 @@ const said: Record<string, string> = {
   restarted: 'All settlements are compared again from the first.',
 }
 
+/** A page of the refused settlements, or the one that the query asks for. Throws INVALID_PARAMETER for an id that is none. */
+async function readRefused(
+  { query }: Work,
+  { settlements }: Clients,
+  page: { pageToken: string; pageSize: number },
+): Promise<GetBackfillResponse> {
+  const settlementId = idIn(query, 'settlement')
+  const read = await settlements.getBackfill({ settlementId, ...page })
+  if (settlementId === '') return read
+  // A replica from before the filter answers with others.
+  const refused = read.refused.filter((one) => one.settlementId === settlementId)
+  return { ...read, refused, nextPageToken: '' }
+}
+
 async function show(work: Work, clients: Clients) {
   const { request, reply, query, may } = work
   const [settlements, last, entry] = await Promise.all([
-    clients.settlements.getBackfill({ pageToken: query.get('page') ?? '', pageSize }),
+    readRefused(work, clients, { pageToken: query.get('page') ?? '', pageSize }),
     clients.ledger.getLastLedgerCheck({}),
     entryOf(clients, query.get('project') ?? '', query.get('id') ?? ''),
   ])
@@ -156,6 +169,7 @@ async function show(work: Work, clients: Clients) {
       },
       {
         ...settlementsSection(
+          work,
           settlements,
           claim,
           may('payweave.accounts.v1.SettlementPostingService/RestartBackfill'),
@@ -240,6 +254,7 @@ function holdSection(hold: Hold): Section {
 }
 
 function settlementsSection(
+  { request, query }: Work,
   { backfill, refused }: GetBackfillResponse,
   claim: ShowClaim,
   mayRestart: boolean,
@@ -252,11 +267,23 @@ function settlementsSection(
       ['Posted late', text(backfill?.postedCount ?? 0n)],
       ['Began', { at: backfill?.startTime }],
       ['Reached the end', { at: backfill?.caughtUpTime }],
-      ['File of all', { text: 'CSV', href: '/ledger/refused.csv' }],
     ],
+    filters: {
+      fields: [
+        {
+          label: 'Refused settlement id',
+          name: 'settlement',
+          value: query.get('settlement') ?? '',
+          maxlength: 36,
+        },
+      ],
+      links: [{ label: 'CSV', href: withFilters('/ledger/refused.csv', request.url) }],
+    },
     table: {
       head: ['Found', 'Settlement', 'Project', 'Reason', 'Claimed by', 'Decide'],
-      empty: 'The ledger has refused no settlement.',
+      empty: query.has('settlement')
+        ? noneMatches('settlement')
+        : 'The ledger has refused no settlement.',
       rows: refused.map((one) => [
         { at: one.refuseTime },
         code(one.settlementId),

@@ -17,7 +17,6 @@ import { amount, type Section, type Tile, text } from '../pages/blocks.ts'
 import { type Bar, type Chart, highestOf } from '../pages/chart/chart.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, wordOf } from '../pages/words.ts'
-import { firstRows } from './list.ts'
 import { merchantField, merchantOf, merchantsOf } from './merchants.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -30,19 +29,23 @@ export function registerOverview(app: FastifyInstance, { worker, clients }: Opti
   )
 }
 
-const maxReceivers = 200
+const shownReceivers = 10
+/** States in which a circuit breaker keeps pushes back. */
+const failingStates = [BreakerState.OPEN, BreakerState.HALF_OPEN]
 
 async function show(work: ProjectWork, clients: Clients) {
   const { reply, project, query } = work
   const { projectId } = project
   const merchants = await merchantsOf(work, clients)
   const merchant = await merchantOf(work, clients, merchants, query.get('merchant'))
+  const listOf = (breaker: BreakerState) =>
+    clients.endpoints.listEndpoints({ projectId, breaker, pageSize: shownReceivers })
   const [summary, money, receivers] = await Promise.all([
     merchant === undefined
       ? undefined
       : clients.payments.getPaymentSummary({ projectId, merchantId: merchant.merchantId }),
     clients.balances.listProjectBalances({ projectId }),
-    clients.endpoints.listEndpoints({ projectId, pageSize: maxReceivers }),
+    Promise.all(failingStates.map(listOf)),
   ])
   const chosen = { fields: [merchantField(merchants, merchant)] }
   return sendSections(reply, {
@@ -51,7 +54,7 @@ async function show(work: ProjectWork, clients: Clients) {
       ...(merchants.length > 1 ? [{ filters: chosen }] : []),
       ...(summary === undefined ? [noMerchant] : daySections(summary)),
       moneySection(money.balances, `/projects/${projectId}/balances`),
-      receiversSection(receivers),
+      receiversSection(receivers, `/projects/${projectId}/receivers`),
     ],
   })
 }
@@ -162,14 +165,17 @@ function moneySection(balances: ProjectBalance[], path: string): Section {
   }
 }
 
-function receiversSection({ endpoints, nextPageToken }: ListEndpointsResponse): Section {
-  const failing = endpoints.filter(({ breaker }) => breaker !== BreakerState.CLOSED)
-  const { rows, cut } = firstRows(failing, 10)
-  const more =
-    nextPageToken === '' ? '' : ` Only the first ${maxReceivers} receivers were looked at.`
+function receiversSection(lists: ListEndpointsResponse[], path: string): Section {
+  // A replica from before the filter by state answers with all.
+  const failing = lists.flatMap(({ endpoints }, at) =>
+    endpoints.filter(({ breaker }) => breaker === failingStates[at]),
+  )
+  const rows = failing.slice(0, shownReceivers)
+  const isCut = rows.length < failing.length || lists.some((one) => one.nextPageToken !== '')
   return {
     heading: 'Receivers that fail',
-    note: `Their circuit breaker is open: pushes wait.${cut}${more}`,
+    note: `Their circuit breaker is open: pushes wait.${isCut ? ' There are more.' : ''}`,
+    facts: [['All', { text: 'Receivers', href: path }]],
     table: {
       head: ['Receiver', 'Kind', 'Until', 'Due since'],
       empty: 'Every receiver takes its pushes.',

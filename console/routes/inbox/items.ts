@@ -259,7 +259,7 @@ function ofSettlement(one: RefusedSettlement): InboxItem {
     id: one.settlementId,
     since: one.refuseTime,
     projectId: one.projectId,
-    name: code(one.settlementId, '/ledger'),
+    name: code(one.settlementId, `/ledger?settlement=${one.settlementId}`),
     about: one.reason,
     amount: '',
     decisions: [retryOf(one.settlementId)],

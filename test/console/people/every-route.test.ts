@@ -126,6 +126,7 @@ const commandsOfFiles: Record<string, string[]> = {
   '/stuck.csv': ['stuck list'],
   [`${project}/api-log.csv`]: ['api-log list'],
   [`${project}/approvals.csv`]: ['approval list'],
+  [`${project}/balances.csv`]: ['balance list'],
   [`${project}/balances/settlements.csv`]: ['settlement list'],
   [`${project}/balances/statement.csv`]: ['balance statement'],
   [`${project}/bills.csv`]: ['bill list'],
