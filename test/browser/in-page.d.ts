@@ -24,3 +24,4 @@ export declare function hearPhase(phase: string): Promise<void>
 export declare function hide(): void
 export type SendingNote = { sending: string; live: string; changed: string }
 export declare function noteSending(): void
+export declare function fillIn(form: object, fields: Record<string, string>): string

@@ -1,4 +1,4 @@
-// Functions that run inside a page of the browser and look at what it shows; they must not change it.
+// Functions that run inside a page of the browser and look at what it shows; they must not change it, but for one that fills in forms.
 
 /** How wide the page is, and how wide the window. */
 export function widths() {
@@ -208,4 +208,18 @@ export function noteSending() {
     if (key === 'F9') stop()
     if (key === 'F8') inTwentySeconds()
   })
+}
+
+/**
+ * Fills in a form: ticks what must be ticked or is `on` in the fields, and gives what is required and empty the text of its field, or any.
+ * Returns the id of the form, empty for none.
+ */
+export function fillIn(form, fields) {
+  for (const element of form.elements) {
+    const { type, name, required, value } = element
+    if (type === 'checkbox') element.checked ||= required || fields[name] === 'on'
+    else if (required && fields[name] !== undefined) element.value = fields[name]
+    else if (required && value === '') element.value = 'their statement'
+  }
+  return form.id
 }

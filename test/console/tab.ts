@@ -14,6 +14,7 @@ import {
 } from '../browser/visit.ts'
 import { passedOver } from '../support/system-program.ts'
 import { type Harness, startHarness } from './harness.ts'
+import type { Texts } from './rows.ts'
 
 const chromium = await findChromium()
 const maxBytes = 60 * 1024
@@ -31,14 +32,14 @@ export type Tab = Visit & {
   open: (path: string) => Promise<Visit['page']>
 }
 
-/** Runs tests that share one tab; passes over them where there is no Chromium. */
-export function describeInTab(tests: (tab: () => Tab) => void): void {
+/** Runs tests that share one tab, in a console with these texts; passes over them where there is no Chromium. */
+export function describeInTab(tests: (tab: () => Tab) => void, texts?: Texts): void {
   describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromium)}`, () => {
     let harness: Harness
     let browser: Browser
     let tab: Tab
     beforeAll(async () => {
-      harness = await startHarness()
+      harness = await startHarness(texts)
       browser = await launchChromium(chromium)
       const opened = await visit(browser)
       const { page, forget } = opened
