@@ -256,30 +256,32 @@ function csvCells(one: Approval): string[] {
   ]
 }
 
-/** How many refunds and bills wait for a second person, and where; nothing when none does. */
-export async function waitingSection({
-  refundApprovals,
-  billApprovals,
-}: Clients): Promise<Section[]> {
+/** How many refunds and bills wait for a second person, and where; nothing when none does. A service that does not answer is missing. */
+export async function waitingSection(
+  { refundApprovals, billApprovals }: Clients,
+  missing: string[],
+): Promise<Section[]> {
   const waiting = { state: ApprovalState.WAITING, pageSize: maxCounted }
   const [refunds, bills] = await Promise.all([
-    refundApprovals.listApprovals(waiting),
-    billApprovals.listApprovals(waiting),
+    answered(missing, 'approvals of refunds', () => refundApprovals.listApprovals(waiting)),
+    answered(missing, 'approvals of bills', () => billApprovals.listApprovals(waiting)),
   ])
-  if (refunds.approvals.length + bills.approvals.length === 0) return []
+  const facts = [...countFacts('Refunds', refunds), ...countFacts('Bills', bills)]
+  if (![refunds, bills].some((list) => (list?.approvals.length ?? 0) > 0)) return []
   return [
     {
       heading: 'For a second person',
-      facts: [countFact('Refunds', refunds), countFact('Bills', bills)],
+      facts,
       rpc: 'payweave.approvals.v1.ApprovalService/ListApprovals',
       commands: ['approval list', 'approval approve', 'approval reject'],
     },
   ]
 }
 
-function countFact(name: string, { approvals, nextPageToken }: ListApprovalsResponse): Fact {
-  const more = nextPageToken === '' ? '' : ' or more'
-  return [name, row(`${approvals.length}${more}`, '/approvals')]
+function countFacts(name: string, list: ListApprovalsResponse | undefined): Fact[] {
+  if (list === undefined) return []
+  const more = list.nextPageToken === '' ? '' : ' or more'
+  return [[name, row(`${list.approvals.length}${more}`, '/approvals')]]
 }
 
 /** A list of approvals, with what the reader may do about those that wait. */

@@ -162,7 +162,7 @@ async function show(work: Work, clients: Clients) {
   const missing: string[] = []
   const sources = sourcesOf(work, clients, filter, pageSize)
   const [waiting, events, page] = await Promise.all([
-    answered(missing, 'what waits for a second person', () => waitingSection(clients)),
+    waitingSection(clients, missing),
     answered(missing, 'events that were rejected', () => rejectedEvents(clients)),
     pageByAge(
       sources.map((one) => asFarAsAnswered(one, missing)),
@@ -178,7 +178,7 @@ async function show(work: Work, clients: Clients) {
     said: said[query.get('said') ?? ''],
     sections: [
       ...missingSection(missing),
-      ...(waiting ?? []),
+      ...waiting,
       {
         note: 'The oldest first. Ask the biller or the provider by another way before you request a decision on a bill, which a second person approves, pay the payer of a failed refund yourself, correct what a settlement was refused for before you retry it, and open the profile of a new customer. Money in suspense came without a claim on it and is refunded by itself, once: what stays lacks a settlement in the ledger, which its button posts. Of suspense these are the oldest 200.',
         filters: {
