@@ -160,7 +160,7 @@ export function verifyWebhook(
   rawBody: Buffer | string,
   nowS: number,
 ): boolean {
-  const match = /^t=(\d{1,12})((?:,v1=[0-9a-f]{64}){1,8})$/.exec(signature)
+  const match = /^t=([1-9]\d{0,11})((?:,v1=[0-9a-f]{64}){1,8})$/.exec(signature)
   if (!match) return false
   const unixS = Number(match[1])
   if (Math.abs(nowS - unixS) > signatureToleranceS) return false
