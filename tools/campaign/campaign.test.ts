@@ -1,9 +1,10 @@
 // Tests what a campaign computes without a system: the schedule of a seed, and the times of recovery.
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { withDefect } from '../../test/defects/plant.ts'
 import { expectDocumented } from '../../test/support/openapi.ts'
+import { documentedFields } from '../../test/system/hostile/documented.ts'
 import { runCampaign } from './campaign.ts'
 import { checkAnswers } from './check/answers.ts'
 import { readBack } from './check/api.ts'
@@ -78,6 +79,18 @@ it('an empty answer is documented for no route', () => {
   const exchange = { method: 'GET', path: '/payments/status', headers: new Headers() }
   expect(() => expectDocumented({ ...exchange, status: 400, text: '' })).toThrow(/is empty/)
   expect(() => expectDocumented({ ...exchange, status: 299, text: '' })).toThrow(/no such answer/)
+})
+
+it('the load calls or reads back every documented operation of the API', () => {
+  const files = globSync('{load,check}/*.ts', { cwd: import.meta.dirname })
+  const sources = files.map((file) => readFileSync(path.join(import.meta.dirname, file), 'utf8'))
+  const isCalled = (route: string): boolean => {
+    const [method, place] = route.split(' ')
+    return sources.some(
+      (text) => text.includes(`method: '${method}',`) && text.includes(`path: '${place}'`),
+    )
+  }
+  expect([...documentedFields().keys()].filter((route) => !isCalled(route))).toEqual([])
 })
 
 it('the table of controls has at least 20 defects, each once, each with its place in the source', () => {
