@@ -43,6 +43,7 @@ export function foreignPages({ projects: { demo, other }, events }: Peers): stri
     '/api-log',
     '/api-log.csv',
     '/access',
+    '/balances.csv',
     '/balances/statement.csv',
     '/ledger',
     '/ledger.csv',
