@@ -169,6 +169,9 @@ describe('dead letters of events', () => {
     const eventId = await deadEvent()
     expect((await run('discard', eventId)).err).toContain('--note is missing')
     const note = 'posted by hand'
+    const ofOne = await run('discard', eventId, '--service', 'delivery', '--note', note)
+    expect([ofOne.code, ofOne.err]).toEqual([2, expect.stringContaining('--service cannot be')])
+    expect(await sides(eventId)).toHaveLength(2)
     expect(await done('discard', eventId, '--note', note)).toBe(`event ${eventId} is discarded\n`)
     rejected = 'none'
     producer.notify()
@@ -253,6 +256,8 @@ it.each([
   ['two ids', ['discard', 'x', 'y', '--note', 'n']],
   ['an id of a list', ['list', 'x']],
   ['an unknown word', ['drop', 'x']],
+  ['a service of a retry', ['retry', 'x', '--service', 'delivery']],
+  ['an event of a discard', ['discard', 'x', '--event', 'y', '--note', 'n']],
 ] as const)('the command on dead letters refuses %s', async (_what, words) => {
   expect(await run(...words)).toMatchObject({ code: 2, out: '' })
 })

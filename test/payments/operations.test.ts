@@ -1,4 +1,7 @@
 // Tests what the staff sees of payments: refunds without a good end, and calls that the back end does not take.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type Client, Code } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AttemptOutcome } from '#gen/payweave/backend/v1/charges_pb.js'
@@ -11,8 +14,9 @@ import {
 } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PayerState } from '#gen/payweave/payments/v1/payments_pb.js'
 import { listActions } from '#platform/actions/action-store.ts'
+import { runHere } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
-import { at, type Harness, payer, startHarness } from './harness.ts'
+import { at, bearer, type Harness, payer, startHarness } from './harness.ts'
 import { as } from './person.ts'
 
 let harness: Harness
@@ -226,5 +230,42 @@ describe('calls that fail', () => {
         reason: 'CHARGE_NOT_FOUND',
       }),
     )
+  })
+
+  it('the command line filters what is stuck by the kind that it prints, so refunds whose call fails apart from all without an outcome', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'payweave-stuck-'))
+    const { url } = harness
+    const grpc = { accounts: url, payments: url, institution: url, quotes: url }
+    const sandbox = { grpc, grpc_token: bearer, projects: {} }
+    writeFileSync(join(dir, 'sandbox.json'), JSON.stringify(sandbox))
+    const stuck = async (kind: string) => {
+      const listed = await runHere(dir, 'stuck', 'list', '--kind', kind, '--json')
+      expect(listed).toMatchObject({ code: 0, err: '' })
+      const lines = listed.out.split('\n').filter((line) => line !== '')
+      return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+    }
+    const { refundId: sent } = await refund()
+    const { paymentId, payerId } = await harness.one()
+    await harness.cancel(paymentId)
+    harness.backend.state.isDown = true
+    await harness.report(payerId, ChargeOutcome.PAID)
+    try {
+      const failing = await eventually(async () => {
+        harness.testClock.advance(60_000)
+        const found = await stuck('refund')
+        return found.length > 0 ? found : false
+      })
+      expect(failing).toMatchObject([{ kind: 'refund' }])
+      const refunds = await stuck('sent_refund')
+      expect(new Set(refunds.map(({ kind }) => kind))).toEqual(new Set(['sent_refund']))
+      const ids = refunds.map(({ id }) => id)
+      expect(ids).toEqual(expect.arrayContaining([sent, failing[0]?.['id']]))
+      expect(failing[0]?.['id']).not.toBe(sent)
+      const none = await runHere(dir, 'stuck', 'list', '--kind', 'payout')
+      expect(none).toEqual({ code: 0, out: 'no payout is stuck\n', err: '' })
+    } finally {
+      harness.backend.state.isDown = false
+      rmSync(dir, { recursive: true })
+    }
   })
 })

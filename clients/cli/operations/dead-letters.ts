@@ -50,6 +50,7 @@ async function run(
   const ofFilter = servicesOf(context, services)
   const isDecision = word === 'retry' || word === 'discard'
   if (others.length > 0 || isDecision !== (id !== undefined)) throw usage()
+  if (isDecision) refuseFilters(context, word)
   if (word === 'list') return printList(context, letterShape, letters(context, ofFilter))
   if (word === 'decisions') return printList(context, decisionShape, decisions(context, ofFilter))
   if (!isDecision || id === undefined) throw usage()
@@ -74,6 +75,14 @@ function servicesOf({ options }: CommandContext, services: Services): Services {
   const found = services.filter(({ part }) => part === (wanted ?? part))
   if (found.length === 0) throw new UsageError(`--service must be one of ${parts.join(', ')}`)
   return found
+}
+
+/** A decision is about an event in all services: a filter beside it would be taken for a limit of the decision. */
+function refuseFilters({ options }: CommandContext, word: string): void {
+  const filter = ['event', 'service', 'limit'].find((name) => options[name] !== undefined)
+  if (filter !== undefined) {
+    throw new UsageError(`--${filter} cannot be combined with ${word}, which is for all services`)
+  }
 }
 
 function usage(): UsageError {

@@ -9,7 +9,7 @@ import {
 import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import type { Command, CommandContext } from '../command.ts'
 import type { Connection } from '../connection.ts'
-import { time, valueOf, wordOf } from '../output/print.ts'
+import { time, valueOf, wordOf, wordsOf } from '../output/print.ts'
 import { type ListShape, printList } from '../output/table.ts'
 import { UsageError } from '../usage-error.ts'
 import { servicesOptions, withServices } from './services.ts'
@@ -45,9 +45,12 @@ type Connections = Record<(typeof parts)[number], Connection>
 
 const none = { next: '-', tries: 0 }
 
-/** What reads the list of each kind. */
-const kinds: Record<string, (connections: Connections) => Promise<Stuck[]>> = {
-  async call({ payments }) {
+/** A list of a service, and the kinds of what is in it. */
+type Source = { kinds: readonly string[]; read(connections: Connections): Promise<Stuck[]> }
+
+const failingCalls: Source = {
+  kinds: wordsOf(CallKind),
+  async read({ payments }) {
     const { calls } = await payments.client(PaymentOperationsService).listFailingCalls({})
     return calls.map((one) => ({
       kind: wordOf(CallKind, one.kind),
@@ -58,7 +61,11 @@ const kinds: Record<string, (connections: Connections) => Promise<Stuck[]>> = {
       tries: one.attemptCount,
     }))
   },
-  async task({ accounts }) {
+}
+
+const backendTasks: Source = {
+  kinds: wordsOf(BackendTaskKind),
+  async read({ accounts }) {
     const { tasks } = await accounts.client(BackendTaskService).listBackendTasks({})
     return tasks.map((one) => ({
       kind: wordOf(BackendTaskKind, one.kind),
@@ -69,7 +76,11 @@ const kinds: Record<string, (connections: Connections) => Promise<Stuck[]>> = {
       tries: one.attemptCount,
     }))
   },
-  async attempt({ payments }) {
+}
+
+const processingAttempts: Source = {
+  kinds: ['attempt'],
+  async read({ payments }) {
     const operations = payments.client(PaymentOperationsService)
     const { attempts } = await operations.listProcessingAttempts({ pageSize })
     return attempts.map((one) => ({
@@ -81,18 +92,26 @@ const kinds: Record<string, (connections: Connections) => Promise<Stuck[]>> = {
       tries: one.enquiryCount,
     }))
   },
-  async refund({ payments }) {
+}
+
+const sentRefunds: Source = {
+  kinds: ['sent_refund'],
+  async read({ payments }) {
     const sent = { state: WaitingRefundState.SENT, pageSize }
     const { refunds } = await payments.client(PaymentOperationsService).listWaitingRefunds(sent)
     return refunds.map((one) => ({
       ...none,
-      kind: 'sent refund',
+      kind: 'sent_refund',
       since: time(one.createTime),
       id: one.refundId,
       projectId: one.projectId,
     }))
   },
-  async transfer({ institution }) {
+}
+
+const waitingTransfers: Source = {
+  kinds: ['transfer'],
+  async read({ institution }) {
     const client = institution.client(InstitutionService)
     const { transactions } = await client.listWaitingTransactions({ pageSize })
     return transactions.map((one) => ({
@@ -103,17 +122,31 @@ const kinds: Record<string, (connections: Connections) => Promise<Stuck[]>> = {
       projectId: one.projectId,
     }))
   },
-  async quote({ quotes }) {
+}
+
+const heldQuotes: Source = {
+  kinds: ['held_quote'],
+  async read({ quotes }) {
     const held = await quotes.client(QuotesService).listHeldQuotes({ pageSize })
     return held.quotes.map(({ quote, movementId, reserveTime }) => ({
       ...none,
-      kind: 'held quote',
+      kind: 'held_quote',
       since: time(reserveTime),
       id: movementId,
       projectId: quote?.projectId ?? '',
     }))
   },
 }
+
+const sources = [
+  failingCalls,
+  backendTasks,
+  processingAttempts,
+  sentRefunds,
+  waitingTransfers,
+  heldQuotes,
+]
+const kinds = sources.flatMap((source) => source.kinds)
 
 /** The commands of `stuck`. */
 export const stuckCommands: Command[] = [
@@ -122,7 +155,7 @@ export const stuckCommands: Command[] = [
     operands: '',
     summary:
       'Lists calls that the back end does not take, with profiles and consents, refunds without an outcome, and attempts, transfers and quotes that have waited for ten minutes; the oldest 200 of each. A held quote has the id of the transfer that holds it.',
-    options: { ...servicesOptions(parts), kind: Object.keys(kinds).join(', ') },
+    options: { ...servicesOptions(parts), kind: kinds.join(', ') },
     run: list,
   },
   {
@@ -135,10 +168,10 @@ export const stuckCommands: Command[] = [
   },
   {
     name: 'stuck ask',
-    operands: '<attempt, refund or transfer> <id>',
-    operandWords: ['attempt', 'refund', 'transfer'],
+    operands: '<attempt, sent_refund or transfer> <id>',
+    operandWords: ['attempt', 'sent_refund', 'transfer'],
     summary:
-      'Has the back end asked now for the outcome of an attempt, a refund or a transfer; for a held quote pass the transfer that holds it.',
+      'Has the back end asked now for the outcome of an attempt, a sent refund or a transfer; for a held quote pass the transfer that holds it.',
     options: servicesOptions(['payments', 'institution']),
     run: ask,
   },
@@ -146,13 +179,13 @@ export const stuckCommands: Command[] = [
 
 function list(context: CommandContext): Promise<void> {
   const wanted = context.options['kind']
-  const reads = Object.entries(kinds).filter(([kind]) => kind === (wanted ?? kind))
-  if (reads.length === 0) {
-    throw new UsageError(`--kind must be one of ${Object.keys(kinds).join(', ')}`)
-  }
+  const matches = (kind: string) => kind === (wanted ?? kind)
+  const wantedSources = sources.filter((source) => source.kinds.some(matches))
+  if (wantedSources.length === 0) throw new UsageError(`--kind must be one of ${kinds.join(', ')}`)
+  const none = wanted === undefined ? shape.none : `no ${wanted} is stuck`
   return withServices(context, parts, async (connections) => {
-    const found = await Promise.all(reads.map(([, read]) => read(connections)))
-    await printList(context, shape, [found.flat()])
+    const found = await Promise.all(wantedSources.map(({ read }) => read(connections)))
+    await printList(context, { ...shape, none }, [found.flat().filter(({ kind }) => matches(kind))])
   })
 }
 
@@ -186,7 +219,7 @@ async function ask(context: CommandContext): Promise<void> {
     await withServices(context, ['payments'], ({ payments }) =>
       payments.client(PaymentOperationsService).enquireAttempt({ attemptId: id }),
     )
-  } else if (word === 'refund') {
+  } else if (word === 'sent_refund') {
     await withServices(context, ['payments'], ({ payments }) =>
       payments.client(PaymentOperationsService).repeatRefund({ refundId: id }),
     )
@@ -195,7 +228,7 @@ async function ask(context: CommandContext): Promise<void> {
       institution.client(InstitutionService).resumeTransaction({ movementId: id }),
     )
   } else {
-    throw new UsageError('the kind must be one of attempt, refund, transfer')
+    throw new UsageError('the kind must be one of attempt, sent_refund, transfer')
   }
   printDue(context, word, id)
 }

@@ -29,10 +29,13 @@ export function valueOf(
   if (word === undefined) return 0
   const value = words[word.toUpperCase()]
   if (typeof value === 'number' && value !== 0) return value
-  const known = Object.keys(words).filter((name) => /^[A-Z]/.test(name) && words[name] !== 0)
-  throw new UsageError(
-    `--${option} must be one of ${[...others, ...known.map((name) => name.toLowerCase())].join(', ')}`,
-  )
+  throw new UsageError(`--${option} must be one of ${[...others, ...wordsOf(words)].join(', ')}`)
+}
+
+/** What `wordOf` returns for the values of an enum, except 0 (unspecified). */
+export function wordsOf(words: Record<string, string | number>): string[] {
+  const names = Object.keys(words).filter((name) => /^[A-Z]/.test(name) && words[name] !== 0)
+  return names.map((name) => name.toLowerCase())
 }
 
 /** A message as one line of JSON, with the field names of the contract. */

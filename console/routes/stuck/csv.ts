@@ -30,7 +30,7 @@ export const csvHead = [
 
 const inFile = (pageToken: string) => ({ pageToken, pageSize: csvPageSize })
 
-/** The lists of what is stuck, as filters and the command name them. */
+/** The lists of what is stuck, as the filter names them. */
 export const stuckKinds = ['call', 'task', 'attempt', 'refund', 'transfer', 'quote'] as const
 
 /** One of them. */

@@ -282,7 +282,7 @@ function refundsSection(refunds: WaitingRefund[], may: May): Section {
       ]),
     },
     rpc: ['payweave.payments.v1.PaymentOperationsService/ListWaitingRefunds', repeatRpc],
-    commands: ['refund list --state sent', 'stuck ask refund'],
+    commands: ['refund list --state sent', 'stuck ask sent_refund'],
   }
 }
 

@@ -144,7 +144,12 @@ it('the command line lists what the console shows, shows one of each, and reads 
   expect((await run('key', 'list', '--state', 'active')).out).not.toContain('revoked')
   expect((await run('key', 'list', '--state', 'lost')).code).toBe(2)
   expect((await run('deliveries', 'pauses', '--kind', 'onboarding')).code).toBe(0)
-  expect((await run('stuck', 'list', '--kind', 'quote')).out).toMatch(/held quote|nothing is stuck/)
+  for (const kind of ['announce', 'request_consent', 'attempt', 'sent_refund', 'held_quote']) {
+    const { code, out } = await run('stuck', 'list', '--kind', kind, '--json')
+    expect([kind, code]).toEqual([kind, 0])
+    const lines = out.split('\n').filter((line) => line !== '')
+    for (const line of lines) expect(parsed(line)['kind']).toBe(kind)
+  }
   expect((await run('stuck', 'list', '--kind', 'payment')).code).toBe(2)
   const defined = [...projectListCommands, ...staffListCommands, ...ledgerListCommands].map(
     ({ name }) => name,
@@ -178,7 +183,7 @@ it('the command line lists what the console shows, shows one of each, and reads 
   for (const words of [
     ['stuck', 'retry', 'request_consent'],
     ['stuck', 'ask', 'attempt'],
-    ['stuck', 'ask', 'refund'],
+    ['stuck', 'ask', 'sent_refund'],
     ['stuck', 'ask', 'transfer'],
     ['onboarding', 'reject', '--reason', 'their passport'],
     ['refund', 'settle', '--note', 'by bank transfer'],
