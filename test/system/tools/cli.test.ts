@@ -8,6 +8,7 @@ import { ledgerListCommands } from '../../../clients/cli/operations/ledger-lists
 import { projectListCommands } from '../../../clients/cli/operations/project-lists.ts'
 import { staffListCommands } from '../../../clients/cli/operations/staff-lists.ts'
 import { runHere } from '../../support/command-line.ts'
+import { eventually } from '../../support/eventually.ts'
 import { accountClient, newProfile } from '../accounts/account-client.ts'
 import { merchant, order, payer, person, sharedMesh } from '../harness.ts'
 
@@ -122,7 +123,7 @@ it('the command line lists what the console shows, shows one of each, and reads 
     const listed = (...words: string[]) => run(...list.split(' '), '--limit', '1', ...words)
     // Others are refused for a key that they lack.
     const paid = ['--route', 'POST /bill_payments/pay', '--outcome', 'succeeded']
-    const found = parsed((await listed(...paid, '--json')).out)
+    const found = await eventually(async () => parsed((await listed(...paid, '--json')).out))
     expect([list, found['route']]).toEqual([list, 'POST /bill_payments/pay'])
     const key = String(found['idempotency_key'])
     const ofKey = parsed((await listed('--idempotency-key', key, '--json')).out)
