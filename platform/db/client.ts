@@ -9,7 +9,7 @@ import { serverUrls } from './server-urls.ts'
 const minVersion = 16
 
 /**
- * A server whose machine runs completes a TCP connection in this time, also when one packet is lost: it is sent again
+ * A machine that runs normally completes a TCP connection in this time, also when one packet is lost: it is sent again
  * after 1 s. A machine that is lost answers nothing.
  */
 const reachedWithinMs = 1_500
@@ -19,12 +19,17 @@ class StandbyError extends ConfigurationError {
   readonly code = '25006'
 }
 
-/** The machine of the server answers nothing. The code is that of the system when it gives up by itself. */
+/** The machine of the server answers nothing. The fields are those of the system's error when it gives up by itself. */
 class UnreachableError extends Error {
   readonly code = 'ETIMEDOUT'
+  readonly syscall = 'connect'
+  readonly address: string
+  readonly port: number
 
-  constructor() {
+  constructor(address: string, port: number) {
     super('the database server is unreachable')
+    this.address = address
+    this.port = port
   }
 }
 
@@ -105,11 +110,23 @@ export function clientBy({ url, passwordFile }: Access): typeof Client {
 
 /** Ends a connection whose server is not reached in time. What follows, such as the login, has the limits of the caller. */
 function limitReaching({ stream }: Client['connection']): void {
-  // The time begins once the name is resolved: a slow name server takes none of it.
-  stream.once('connectionAttempt', () => {
-    const timer = setTimeout(() => stream.destroy(new UnreachableError()), reachedWithinMs)
-    for (const event of ['connect', 'close']) stream.once(event, () => clearTimeout(timer))
+  let timer: NodeJS.Timeout | undefined
+  let isOver = false
+  // The time begins once the name is resolved, for each of its addresses: a slow name server takes none of it.
+  stream.on('connectionAttempt', (address: string, port: number) => {
+    const giveUp = () => {
+      if (!isOver) stream.destroy(new UnreachableError(address, port))
+    }
+    clearTimeout(timer)
+    // After a stall of this process the connection may be complete and not noticed yet: that comes before immediates.
+    timer = setTimeout(() => setImmediate(giveUp), reachedWithinMs)
   })
+  for (const event of ['connect', 'close']) {
+    stream.once(event, () => {
+      isOver = true
+      clearTimeout(timer)
+    })
+  }
 }
 
 function refusalOf({ parameterName: name, parameterValue: value }: Parameter): Error | undefined {

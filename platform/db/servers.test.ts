@@ -2,13 +2,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { copyOfDatabase, silentLog } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { ownPostgres } from '../../test/support/servers.ts'
+import { clientBy, connectClient } from './client.ts'
 import { type Database, type DatabaseOptions, openDatabase, sql } from './db.ts'
 import { migrate } from './migrate.ts'
 
@@ -100,7 +101,7 @@ describe('a pool', () => {
     }
   }, 60_000)
 
-  it('a pool goes to the next server when the machine of one answers nothing', async () => {
+  it('a pool goes to the next server when the machine of one answers nothing, which has an error of its own', async () => {
     const lost = await lostServer()
     const { host } = new URL(url)
     const own = open({
@@ -110,10 +111,44 @@ describe('a pool', () => {
     })
     try {
       expect(await own.run(backendPid, [])).toBe(1)
+      const alone = connectClient({ url: url.replace(host, `127.0.0.1:${lost.port}`) }, {})
+      const reached = { code: 'ETIMEDOUT', address: '127.0.0.1', port: lost.port }
+      await expect(alone).rejects.toMatchObject(reached)
     } finally {
-      await own.close()
       lost.end()
+      await own.close()
     }
+  })
+
+  it('a server that was reached has more time for the login than for the connection', async () => {
+    const { hostname, port, host } = new URL(url)
+    const slow = createServer((socket) => {
+      socket.on('error', () => undefined)
+      setTimeout(() => {
+        const server = connect(Number(port), hostname).on('error', () => undefined)
+        socket.pipe(server).pipe(socket)
+      }, 2_000)
+    })
+    await once(slow.listen(0, '127.0.0.1'), 'listening')
+    const { port: slowPort } = slow.address() as AddressInfo
+    const client = await connectClient({ url: url.replace(host, `127.0.0.1:${slowPort}`) }, {})
+    expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    await client.end()
+    slow.close()
+  })
+
+  it('a connection that was completed while this process stalled is used', async () => {
+    const client = new (clientBy({ url }))({})
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    const stall = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000)
+    // Timers follow immediates, before the connection is noticed.
+    setImmediate(() => {
+      client.connection.stream.once('connectionAttempt', () => process.nextTick(stall))
+      client.connect().then(resolve, reject)
+    })
+    await promise
+    expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    await client.end()
   })
 
   it('a pool uses no connection to a standby, not even for reading', async () => {

@@ -47,8 +47,8 @@ export function noRoles(username: string): LaunchError {
 }
 
 /**
- * Throws a LaunchError unless a PostgreSQL that is new enough answers at the URL within five seconds and, if it is to
- * `makeRoles`, its login may. It names server, database and user, and never the password.
+ * Throws a LaunchError unless a PostgreSQL that is new enough answers at the URL and, if it is to `makeRoles`, its login may. Each server
+ * has 1.5 s to complete a TCP connection and five to answer. It names server, database and user, and never the password.
  */
 export async function requireDatabase(databaseUrl: string, makeRoles: boolean): Promise<void> {
   const { pathname, username } = firstOf(databaseUrl)
