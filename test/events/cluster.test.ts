@@ -139,9 +139,18 @@ describe('in a cluster of three, no event is lost and publication resumes by its
     try {
       await eventually(() => nats.openDurable(durable))
       await cluster.restart()
+      let isOpen = false
+      let leader: string | undefined
+      // It is looked for all the time: the first leader may be replaced as soon as the consumer is open.
+      const looking = eventually(async () => {
+        leader ??= await cluster.consumerLeader(durable.durable)
+        expect(isOpen).toBe(true)
+      }, scenarioMs)
       // Before, its pulls would be lost, and for seconds no event would come.
       await eventually(() => nats.openDurable(durable), scenarioMs)
-      expect(await cluster.consumerLeader(durable.durable)).toMatch(/^n\d$/)
+      isOpen = true
+      await looking
+      expect(leader).toMatch(/^n\d$/)
     } finally {
       await nats.close()
       await cluster.remove()
