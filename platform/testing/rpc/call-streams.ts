@@ -149,8 +149,8 @@ export interface DialOptions {
 }
 
 /**
- * Opens a stream at a port of this machine. Waits for the head of the response. Rejects with the error of the stream
- * when none comes.
+ * Opens a stream at a port of this machine. Waits for the head of the response. Rejects with the error of the stream,
+ * or with one that says so, when it closes without a response.
  */
 export async function dialCallStream(port: number, options: DialOptions = {}): Promise<Dialled> {
   const { authorization, path = callStreamPath, timeout, tls } = options
@@ -180,7 +180,14 @@ export async function dialCallStream(port: number, options: DialOptions = {}): P
     stream.emit('message')
   })
   stream.on('data', (chunk: Buffer) => reader.read(chunk))
-  const [head] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
+  const head = await new Promise<http2.IncomingHttpHeaders>((resolve, reject) => {
+    stream.once('response', resolve)
+    stream.once('error', reject)
+    stream.once('close', () => reject(new Error('the stream closed without a response')))
+  }).catch((error: unknown) => {
+    session.destroy()
+    throw error
+  })
   return {
     stream,
     head,
