@@ -124,8 +124,8 @@ export async function enquireBill(db: Queryable, billPaymentId: string): Promise
   return bill
 }
 
-const endDueBillsStatement = sql(
-  'settle_bills',
+const payDueBillsStatement = sql(
+  'pay_due_bills',
   `with due as (
      select bill_payment_id from bill where settle_at <= clock_now()
      order by settle_at limit $1 for update skip locked
@@ -138,8 +138,8 @@ const endDueBillsStatement = sql(
    select 'bill', bill_payment_id, currency, amount_minor from paid`,
 )
 /** Pays pending bills that are due, with their executions. Locks their rows. Returns how many. */
-export function endDueBills(db: Queryable, limit: number): Promise<number> {
-  return db.run(endDueBillsStatement, [limit])
+export function payDueBills(db: Queryable, limit: number): Promise<number> {
+  return db.run(payDueBillsStatement, [limit])
 }
 
 const waitForNextBillStatement = sql(

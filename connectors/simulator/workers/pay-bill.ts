@@ -9,11 +9,11 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import { planOf } from '../domain/bill.ts'
 import {
   type BillOrder,
-  endDueBills,
   findBill,
   insertBills,
   isOtherBill,
   type NewBill,
+  payDueBills,
   type StoredBill,
   waitForNextBill,
 } from '../store/bill-store.ts'
@@ -120,7 +120,7 @@ export function startBiller({ db, log }: { db: Database; log: Logger }): Loop {
     log,
     waitMs: () => waitForNextBill(db),
     async workOff() {
-      await endDueBills(db, batch)
+      await payDueBills(db, batch)
     },
   })
 }
