@@ -139,7 +139,7 @@ const planted: { rule: string; text: string }[] = [
 ]
 
 it(
-  'what only the back end has, and what is parked or never ends, is found in the tables',
+  'what only the back end has, what was refused and what never ends are found in the tables',
   async () => {
     const client = new Client({ connectionString: system.mesh.databaseUrl() })
     await client.connect()
