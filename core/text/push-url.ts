@@ -7,6 +7,7 @@ export interface PushUrlRule {
   allowLoopback: boolean
 }
 
+/** Characters of a URL, as `length` of a string counts them. */
 const maxLength = 2048
 const minOpenPort = 1024
 

@@ -1,4 +1,4 @@
-// Functions that run inside a page of the browser and look at what it shows; they must not change it, but for one that fills in forms.
+// Functions that run inside a page of the browser. Most only look at what it shows; the comments of the others say what they change.
 
 /** How wide the page is, and how wide the window. */
 export function widths() {

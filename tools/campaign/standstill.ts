@@ -2,7 +2,7 @@
 import type { Window } from './check/answers.ts'
 
 const tickMs = 100
-/** Longer than any pause of a process that gets its turns. */
+/** A process that gets its turns pauses for no longer: a longer pause is a standstill. */
 const maxPauseMs = 1_500
 /** Until requests that waited meanwhile are answered. */
 const limitS = 15
