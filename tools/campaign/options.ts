@@ -100,7 +100,7 @@ export function readOptions(words: readonly string[]): Asked {
       count: whole('count', values.count),
       seed: whole('control-seed', values['control-seed']),
       only: values.only,
-      atLeast: values['at-least'] === undefined ? Infinity : whole('at-least', values['at-least']),
+      minCount: values['at-least'] === undefined ? Infinity : whole('at-least', values['at-least']),
       withinS: values.within === undefined ? Infinity : above(0, 'within', values.within),
       slack: options.slack,
     },

@@ -82,9 +82,9 @@ type Range = {
 }
 
 function range({ greaterThan, lessThan }: Range): string[] {
-  const least = bound(greaterThan, 'above', 'at least')
-  const most = bound(lessThan, 'under', 'at most')
-  const bounds = [...least, ...most]
+  const min = bound(greaterThan, 'above', 'at least')
+  const max = bound(lessThan, 'under', 'at most')
+  const bounds = [...min, ...max]
   return bounds.length === 0 ? [] : [`must be ${bounds.join(' and ')}`]
 }
 
@@ -93,10 +93,10 @@ function bound({ case: kind, value }: Range['lessThan'], strict: string, loose: 
   return [`${kind === 'gt' || kind === 'lt' ? strict : loose} ${batched(value)}`]
 }
 
-function lengths(least: bigint, most: bigint, unit: string): string[] {
-  if (least === 0n && most === 0n) return []
-  if (least === 0n) return [`must have at most ${batched(most)} ${unit}`]
-  return [`must have ${batched(least)} to ${batched(most)} ${unit}`]
+function lengths(min: bigint, max: bigint, unit: string): string[] {
+  if (min === 0n && max === 0n) return []
+  if (min === 0n) return [`must have at most ${batched(max)} ${unit}`]
+  return [`must have ${batched(min)} to ${batched(max)} ${unit}`]
 }
 
 function batched(number: number | bigint): string {

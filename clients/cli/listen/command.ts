@@ -41,7 +41,7 @@ async function listen(context: CommandContext): Promise<void> {
   const status = wholeNumber(options['status'] ?? '200', 'status', 599)
   if (status < 200) throw new UsageError('--status must be a whole number from 200 to 599')
   const handler = handlerUrl(options['forward-to'])
-  const most =
+  const maxCount =
     options['count'] === undefined ? undefined : wholeNumber(options['count'], 'count', 1e9)
   const { promise: enough, resolve: finish } = Promise.withResolvers<void>()
   let count = 0
@@ -57,7 +57,7 @@ async function listen(context: CommandContext): Promise<void> {
       respond(413)
       return
     }
-    if (count === most) {
+    if (count === maxCount) {
       // What comes after the last one is for the next listener.
       respond(503)
       return
@@ -68,7 +68,7 @@ async function listen(context: CommandContext): Promise<void> {
     const forwarded = handler && (await forward(handler, push, stopping))
     if (forwarded !== undefined) warn(`${handler?.href}: ${forwarded.says}`)
     respond(forwarded?.status ?? status)
-    if (count === most) finish()
+    if (count === maxCount) finish()
   }
 
   await new Promise<void>((resolve, reject) => {

@@ -21,7 +21,7 @@ export async function followPushes(context: CommandContext): Promise<void> {
     }
   }
   const handler = handlerUrl(options['forward-to'])
-  const most =
+  const maxCount =
     options['count'] === undefined ? undefined : wholeNumber(options['count'], 'count', 1e9)
   const { deliveries } = merchantOf(context)
   let count = 0
@@ -30,7 +30,7 @@ export async function followPushes(context: CommandContext): Promise<void> {
       handler === undefined
         ? 'following the pushes of the merchant'
         : `following the pushes of the merchant; each is forwarded once to ${handler.href}`,
-    isDone: () => count === most,
+    isDone: () => count === maxCount,
     async handle({ delivery_id: id, attempts }, last) {
       if (last !== undefined) return attempts
       const push = pushOf(await deliveries.get(id, signalOf(context)))

@@ -259,14 +259,14 @@ export function stepReplay(db: Database, limits: StepLimits): Promise<number | u
 
 /** Reads on from the cursor: what fits, the last delivery that was looked at, and whether there are no more. */
 async function nextDeliveries(tx: Queryable, job: ReplayJob, { scan, perS }: StepLimits) {
-  const most = Math.ceil(job.ratePerS / perS)
+  const maxFound = Math.ceil(job.ratePerS / perS)
   const from = [job.cursorAt ?? job.fromAt, job.cursorId ?? firstId]
   const window = [job.projectId, ...from, job.toAt, scan]
   // Ends as soon as enough is found, mostly long before the end of what may be looked at.
   const narrowed = [job.subjectId, job.origin]
-  const values = [...window, job.states, job.kind, most, ...narrowed]
+  const values = [...window, job.states, job.kind, maxFound, ...narrowed]
   const found = await tx.rows<Place>(takeStatement, values)
-  if (found.length === most) return { found, last: found.at(-1), done: false }
+  if (found.length === maxFound) return { found, last: found.at(-1), done: false }
   const last = await tx.row<Place & { place: number }>(lookStatement, window)
   return { found, last, done: (last?.place ?? 0) < scan }
 }

@@ -11,7 +11,7 @@ export type Controls = {
   seed: number
   only: string
   /** So many are run however long they take. */
-  atLeast: number
+  minCount: number
   /** Begins no more when the next one may end later than this many seconds after the start. */
   withinS: number
   slack: number
@@ -30,7 +30,7 @@ const defaults = { faults: 'none', minutes: 0.06, ratePerS: 8, patienceS: 30, se
  * were missed or did not run.
  */
 export async function runControls(
-  { count, seed, only, atLeast, withinS, slack }: Controls,
+  { count, seed, only, minCount, withinS, slack }: Controls,
   say: (line: string) => void,
 ): Promise<number> {
   const wanted = choose(
@@ -50,7 +50,7 @@ export async function runControls(
     if (without.broken === undefined) return wanted.length
     for (const { defect, rule, ...campaign } of wanted) {
       const startedS = nowS()
-      if (tried >= atLeast && startedS + maxRunS > withinS) break
+      if (tried >= minCount && startedS + maxRunS > withinS) break
       const result = await copy.runWith(defect, (folder) =>
         campaignOn(folder, { ...campaign }, slack, rule),
       )
