@@ -7,7 +7,14 @@ import type { Clients } from '../clients.ts'
 import type { ProjectWork, Worker } from '../http/work.ts'
 import { type Cell, code, type Field, type Section, text } from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
-import { formId, institutionField, nextPageUrl, noneMatches, withFilters } from './list.ts'
+import {
+  formId,
+  institutionField,
+  institutionIn,
+  nextPageUrl,
+  noneMatches,
+  withFilters,
+} from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -66,7 +73,7 @@ async function show(work: ProjectWork, { access }: Clients) {
     access.listGrants({ projectId }),
   ])
   const { accountAccess = false, allowedIps = [], environment } = read.project ?? {}
-  const named = query.get('institution') ?? ''
+  const named = institutionIn(query)
   const wanted = {
     ...(isUuid(named) ? { institutionId: named } : { name: named }),
     ...(environment !== undefined && { environment }),

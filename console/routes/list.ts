@@ -34,11 +34,11 @@ export function formId(form: URLSearchParams, name: string): string {
 /** Ids of bill payments; those of other things are UUIDs. */
 export const billPattern = /^bill_\w{1,59}$/
 
-/** An id of the query; the empty text for none. Throws INVALID_PARAMETER for another text. */
+/** An id of the query as services write it, in lower case; the empty text for none. Throws INVALID_PARAMETER for another text. */
 export function idIn(query: URLSearchParams, name: string): string {
   const id = query.get(name) ?? ''
   if (id !== '' && !isUuid(id)) throw invalid(name, 'must be an id')
-  return id
+  return id.toLowerCase()
 }
 
 /** One of some words of the query; undefined for none. Throws INVALID_PARAMETER for another text. */
@@ -54,16 +54,22 @@ export function oneOf<W extends string>(
 }
 
 /** The filter of lists by an institution, its name or id. */
-export function institutionField(query: URLSearchParams): Field {
+export function institutionField(query: URLSearchParams, label = 'Institution'): Field {
   const value = query.get('institution') ?? ''
-  return { label: 'Institution', name: 'institution', value, maxlength: 100 }
+  return { label, name: 'institution', value, maxlength: 100 }
+}
+
+/** The institution that the query names: its name, or its id in lower case; the empty text for none. */
+export function institutionIn(query: URLSearchParams): string {
+  const named = query.get('institution') ?? ''
+  return isUuid(named) ? named.toLowerCase() : named
 }
 
 /** Whether something is of the institution that the query names; everything is where it names none. */
 export function isOfInstitution(
   query: URLSearchParams,
 ): (one: { institutionId: string; institutionName: string }) => boolean {
-  const wanted = query.get('institution') ?? ''
+  const wanted = institutionIn(query)
   return ({ institutionId, institutionName }) =>
     wanted === '' || institutionId === wanted || institutionName === wanted
 }

@@ -30,6 +30,8 @@ export function registerOverview(app: FastifyInstance, { worker, clients }: Opti
 }
 
 const shownReceivers = 10
+/** A replica from before the filter by state answers with receivers of any. */
+const readReceivers = 100
 /** States in which a circuit breaker keeps pushes back. */
 const failingStates = [BreakerState.OPEN, BreakerState.HALF_OPEN]
 
@@ -39,7 +41,7 @@ async function show(work: ProjectWork, clients: Clients) {
   const merchants = await merchantsOf(work, clients)
   const merchant = await merchantOf(work, clients, merchants, query.get('merchant'))
   const listOf = (breaker: BreakerState) =>
-    clients.endpoints.listEndpoints({ projectId, breaker, pageSize: shownReceivers })
+    clients.endpoints.listEndpoints({ projectId, breaker, pageSize: readReceivers })
   const [summary, money, receivers] = await Promise.all([
     merchant === undefined
       ? undefined
@@ -166,7 +168,6 @@ function moneySection(balances: ProjectBalance[], path: string): Section {
 }
 
 function receiversSection(lists: ListEndpointsResponse[], path: string): Section {
-  // A replica from before the filter by state answers with all.
   const failing = lists.flatMap(({ endpoints }, at) =>
     endpoints.filter(({ breaker }) => breaker === failingStates[at]),
   )
@@ -174,11 +175,13 @@ function receiversSection(lists: ListEndpointsResponse[], path: string): Section
   const isCut = rows.length < failing.length || lists.some((one) => one.nextPageToken !== '')
   return {
     heading: 'Receivers that fail',
-    note: `Their circuit breaker is open: pushes wait.${isCut ? ' There are more.' : ''}`,
+    note: `Their circuit breaker is open: pushes wait.${isCut && rows.length > 0 ? ' There are more.' : ''}`,
     facts: [['All', { text: 'Receivers', href: path }]],
     table: {
       head: ['Receiver', 'Kind', 'Until', 'Due since'],
-      empty: 'Every receiver takes its pushes.',
+      empty: isCut
+        ? 'None of the first receivers fails. Open all of them to see the others.'
+        : 'Every receiver takes its pushes.',
       rows: rows.map(({ origin, kind, openUntilTime, oldestDueTime }) => [
         text(origin),
         text(wordOf(DeliveryKind, kind)),

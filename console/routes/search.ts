@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Failure } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
-import type { Project } from '#gen/payweave/accounts/v1/access_pb.js'
+import { Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import type { Clients } from '../clients.ts'
 import { projectsOf } from '../http/projects.ts'
@@ -10,10 +10,12 @@ import { mayOf } from '../http/shell.ts'
 import type { Work, Worker } from '../http/work.ts'
 import { row, text } from '../pages/blocks.ts'
 import { sendPage, sendSections } from '../pages/render.ts'
-import { orUndefined } from './found.ts'
-import { itemPath } from './inbox/inbox.ts'
+import { valueOf, wordOf } from '../pages/words.ts'
+import { findEvent } from './administration/event-dead-letters.ts'
+import { sought } from './found.ts'
+import { findItem } from './inbox/inbox.ts'
 import { billPattern, readAmount, readNumber } from './list.ts'
-import { find, type Looker, pathOfRequests } from './look-up.ts'
+import { find, type Looker, pathOfAnyRequest, type Thing } from './look-up.ts'
 import { merchantsIn } from './merchants.ts'
 
 /** How many projects one search looks in, and for how long. */
@@ -30,11 +32,10 @@ export function registerSearch(
       const q = work.query.get('q') ?? ''
       const { project, may, within } = work
       const missing: string[] = []
-      const hits = await written(clients, q, async () => {
-        const looker = { may, within, missing }
-        const found = await findIn(looker, clients, project, q)
-        return found.length > 0 ? found : await findOfStaff(looker, clients, q, project.projectId)
-      })
+      const looker = { may, within, missing }
+      const look = () =>
+        Promise.all([findOfStaff(looker, clients, q, project), findIn(looker, clients, project, q)])
+      const hits = (await written(clients, q, look)).flat()
       return answer(work, q, { hits, isCut: false, missing })
     }),
   )
@@ -50,18 +51,28 @@ export function registerSearch(
 
 /** One line stands for all calls of a search. It names an id, but no number of a person. */
 function written<T>(clients: Clients, q: string, calls: () => Promise<T>): Promise<T> {
-  return clients.summedUp('search', isId(q) ? q : '', calls)
+  return clients.summedUp('search', isId(q) ? idOf(q) : '', calls)
 }
 
 function isId(q: string): boolean {
   return isUuid(q) || billPattern.test(q)
 }
 
-/** A place that a search leads to: one thing or, with `list`, a list of what has an amount or a number, of a merchant or of the project. */
-type Hit = { path: string; project: string; list?: { label: string; merchant: string } }
-type Found = { hits: Hit[]; isCut: boolean; searched?: number; missing?: string[] }
-type ShownProject = Pick<Project, 'projectId' | 'name'>
+/** A text as services write it where it is an id: UUIDs in lower case. */
+function idOf(q: string): string {
+  return isUuid(q) ? q.toLowerCase() : q
+}
 
+/** A place that a search leads to: one thing or, with `isList`, a list of what has an amount or a number. */
+type Hit = Thing & { project: string; merchant?: string; isList?: boolean; rpc?: string }
+type Found = { hits: Hit[]; isCut: boolean; searched?: number; missing: string[] }
+type ShownProject = { projectId: string; name: string }
+
+const listPayments = 'payweave.payments.v1.PaymentsService/ListPayments'
+/** What is missing where no list of payments was answered, or no payment by its id. */
+const eachPayment = 'each payment'
+/** A list of payments is read for each merchant. */
+const merchantsMs = 3_000
 const maxTransactionIdLength = 64
 const maxMerchants = 20
 
@@ -72,22 +83,39 @@ const maxMerchants = 20
 async function findIn(
   work: Looker,
   clients: Clients,
-  { projectId, name: project }: ShownProject,
+  project: ShownProject,
   q: string,
 ): Promise<Hit[]> {
   if (q === '') return []
-  const path = await find(work, clients, projectId, q)
-  if (path !== undefined) return [{ path, project }]
+  const { projectId, name } = project
+  const thing = await find(work, clients, projectId, idOf(q))
+  if (thing !== undefined) return [{ ...thing, project: name }]
   if (q.length > maxTransactionIdLength) return []
+  const number = numberIn(q)
+  const look = () => findPayments(clients, project, q, amountIn(q) ?? number)
+  const hits = (await sought(work.missing, eachPayment, look, merchantsMs)) ?? []
+  if (hits.length > 0 || number === undefined) return hits
+  return await customersWith(work, clients, project, number)
+}
+
+type Filter = { query: Record<string, string>; wanted: object }
+
+/** The payment that has a text as its own id; else, by merchant, those that a filter matches. */
+async function findPayments(
+  clients: Clients,
+  { projectId, name: project }: ShownProject,
+  transactionId: string,
+  filter: Filter | undefined,
+): Promise<Hit[]> {
   const merchants = (await merchantsIn(clients, projectId)).slice(0, maxMerchants)
   const base = `/projects/${projectId}/payments`
+  const rpc = listPayments
   for (const { merchantId } of merchants) {
-    const wanted = { projectId, merchantId, transactionId: q, pageSize: 1 }
+    const wanted = { projectId, merchantId, transactionId, pageSize: 1 }
     const [payment] = (await clients.payments.listPayments(wanted)).payments
-    if (payment !== undefined) return [{ path: `${base}/${payment.paymentId}`, project }]
+    if (payment !== undefined)
+      return [{ path: `${base}/${payment.paymentId}`, label: 'payment', project, rpc }]
   }
-  const number = numberIn(q)
-  const filter = amountIn(q) ?? number
   if (filter === undefined) return []
   const hits: Hit[] = []
   for (const { merchantId, businessName: merchant } of merchants) {
@@ -95,26 +123,27 @@ async function findIn(
     const { payments } = await clients.payments.listPayments(wanted)
     if (payments.length === 0) continue
     const chosen = merchants.length === 1 ? undefined : { merchant: merchantId }
-    const query = new URLSearchParams({ ...chosen, ...filter.query })
-    const list = { label: 'Its payments', merchant }
-    hits.push({ path: `${base}?${query.toString()}`, project, list })
+    const path = `${base}?${new URLSearchParams({ ...chosen, ...filter.query }).toString()}`
+    hits.push({ path, label: 'payments', project, merchant, isList: true, rpc })
   }
-  if (hits.length > 0 || number === undefined) return hits
-  return await customersWith(clients, { projectId, name: project }, number)
+  return hits
 }
 
 /** The customers with a number, whom their page shows masked. */
 async function customersWith(
+  { missing }: Looker,
   { customers }: Clients,
   { projectId, name: project }: ShownProject,
   { query, wanted }: NonNullable<ReturnType<typeof numberIn>>,
 ): Promise<Hit[]> {
   const lookup = { lookupType: LookupType.MOBILE, lookupValue: wanted.mobileNumberE164 }
-  const found = await orUndefined(() => customers.listCustomers({ projectId, ...lookup }))
+  const look = () => customers.listCustomers({ projectId, ...lookup })
+  const found = await sought(missing, 'each customer', look)
   if (found === undefined || found.customers.length === 0) return []
   const value = new URLSearchParams({ by: 'mobile', value: query.mobile }).toString()
-  const list = { label: 'The customers', merchant: '' }
-  return [{ path: `/projects/${projectId}/customers?${value}`, project, list }]
+  const path = `/projects/${projectId}/customers?${value}`
+  const rpc = 'payweave.accounts.v1.CustomerService/ListCustomers'
+  return [{ path, label: 'customers', project, isList: true, rpc }]
 }
 
 /** An amount with its currency, such as "25.00 USD"; undefined for another text. */
@@ -157,20 +186,17 @@ async function findInAll(
   { maxProjects, maxMs }: SearchLimits,
 ): Promise<Found> {
   const endMs = Date.now() + maxMs
-  if (q === '') return { hits: [], isCut: false }
-  const path =
-    (await projectPath(work, clients, q)) ??
-    (await reviewPath(work, clients, q)) ??
-    (await pathOfAnyRequest(work, clients.apiLog, q))
-  if (path !== undefined) return { hits: [{ path, project: '' }], isCut: false }
   const missing: string[] = []
-  const { may: mayHere, within } = work
-  const hits = await findOfStaff({ may: mayHere, within, missing }, clients, q)
-  if (hits.length > 0) return { hits, isCut: false, missing }
+  if (q === '') return { hits: [], isCut: false, missing }
+  const { within } = work
+  const hits = await findOfNoProject(work, missing, clients, q)
+  if (hits.length > 0 && isId(q)) return { hits, isCut: false, missing }
   let searched = 0
   let pageToken = ''
   do {
-    const page = await projectsOf(work, clients, { pageToken, pageSize: projectPageSize })
+    const place = { pageToken, pageSize: projectPageSize }
+    const page = await sought(missing, 'each project', () => projectsOf(work, clients, place))
+    if (page === undefined) break
     for (let at = 0; at < page.projects.length; at += projectsAtOnce) {
       if (searched >= maxProjects || Date.now() > endMs)
         return { hits, isCut: true, searched, missing }
@@ -184,7 +210,7 @@ async function findInAll(
       )
       searched += some.length
       hits.push(...found.flat())
-      if (hits.length > 0 && isId(q)) return { hits: hits.slice(0, 1), isCut: false }
+      if (hits.length > 0 && isId(q)) return { hits: hits.slice(0, 1), isCut: false, missing }
       if (hits.length > maxHits)
         return { hits: hits.slice(0, maxHits), isCut: true, searched, missing }
     }
@@ -193,20 +219,47 @@ async function findInAll(
   return { hits, isCut: false, missing }
 }
 
+/** What has a text as its id outside of any one project, or as its name: a project, a review, a request, and what the staff looks for. */
+async function findOfNoProject(
+  work: Work,
+  missing: string[],
+  clients: Clients,
+  q: string,
+): Promise<Hit[]> {
+  const { may, within } = work
+  const looker = { may, within, missing }
+  const id = idOf(q)
+  const found = await Promise.all([
+    projectPath(work, missing, clients, id),
+    reviewPath(looker, clients, id),
+    pathOfAnyRequest(looker, clients, id),
+  ])
+  const labels = ['project', 'new customer', 'request']
+  const things = found.flatMap((path, at) =>
+    path === undefined ? [] : [{ path, label: labels[at] ?? '', project: '' }],
+  )
+  return [...things, ...(await findOfStaff(looker, clients, q))]
+}
+
 /** The page of the project that has this id, if there is one and it is the person's. */
-async function projectPath({ session, within }: Work, { access }: Clients, q: string) {
+async function projectPath(
+  { session, within }: Work,
+  missing: string[],
+  { access }: Clients,
+  q: string,
+): Promise<string | undefined> {
   const isHeld = session.memberships.some(({ projectId = q }) => projectId === q)
   if (!isUuid(q) || !isHeld) return undefined
   const look = () => within(q, () => access.getProject({ projectId: q }))
-  return (await orUndefined(look)) && `/projects/${q}`
+  return (await sought(missing, 'each project', look)) && `/projects/${q}`
 }
 
 /** The profile of a new customer with this id of its review, for those who may see it. */
-async function reviewPath({ may }: Work, { onboardings }: Clients, reviewId: string) {
+async function reviewPath({ may, missing }: Looker, { onboardings }: Clients, reviewId: string) {
   if (!isUuid(reviewId) || !may('payweave.accounts.v1.OnboardingService/GetOnboarding'))
     return undefined
-  const found = await orUndefined(() => onboardings.getOnboarding({ reviewId }))
-  return found && `/inbox/onboardings/${reviewId}`
+  const look = () => onboardings.getOnboarding({ reviewId })
+  return (await sought(missing, 'each new customer', look)) && `/inbox/onboardings/${reviewId}`
 }
 
 /** What the staff looks for that is of no project, or of this one: a rejected event, an item of the Inbox, an institution. */
@@ -214,86 +267,71 @@ async function findOfStaff(
   looker: Looker,
   clients: Clients,
   q: string,
-  projectId?: string,
+  project?: { projectId: string; environment: string },
 ): Promise<Hit[]> {
-  const [event, item, institutions] = await Promise.all([
-    eventPath(looker, clients, q),
-    itemPath(looker, clients, q, projectId),
-    findInstitutions(looker, clients, q, projectId),
+  const found = await Promise.all([
+    findEvent(looker, clients, idOf(q)),
+    findItem(looker, clients, idOf(q), project?.projectId),
+    findInstitutions(looker, clients, q, project),
   ])
-  const path = event ?? item
-  return path === undefined ? institutions : [{ path, project: '' }]
-}
-
-/** The dead letters of the event with this id or, where none is left, who decided about them, for those who may list them. */
-async function eventPath({ may, within }: Looker, { eventDeadLetters }: Clients, eventId: string) {
-  if (!isUuid(eventId) || !may('payweave.events.v1.EventDeadLetterService/ListEventDeadLetters'))
-    return undefined
-  const wanted = { eventId, pageSize: 1 }
-  const services = Object.values(eventDeadLetters)
-  const [lists, decided] = await within(undefined, () =>
-    Promise.all([
-      Promise.all(services.map((service) => service.listEventDeadLetters(wanted))),
-      Promise.all(services.map((service) => service.listEventDeadLetterDecisions(wanted))),
-    ]),
-  )
-  const base = '/dead-letters/events'
-  if (lists.some(({ deadLetters }) => deadLetters.length > 0)) return `${base}?event=${eventId}`
-  // A replica from before the filter answers with decisions about other events.
-  const isDecided = decided.some(({ decisions }) =>
-    decisions.some(({ deadLetter }) => deadLetter?.eventId === eventId),
-  )
-  return isDecided ? `${base}/decisions?event=${eventId}` : undefined
+  return found.flat().map((one) => ({ ...one, project: '' }))
 }
 
 /** The institutions with this id or name, for those who may list them: their grants in the project, or what was changed of them. */
 async function findInstitutions(
-  { may, within }: Looker,
+  { may, within, missing }: Looker,
   { access }: Clients,
   q: string,
-  projectId?: string,
-): Promise<Hit[]> {
+  project?: { projectId: string; environment: string },
+): Promise<(Thing & { rpc: string })[]> {
+  const rpc = 'payweave.accounts.v1.AccessService/ListInstitutions'
   const isName = /^\P{Cc}{1,100}$/u.test(q)
-  if (!isName || !may('payweave.accounts.v1.AccessService/ListInstitutions')) return []
-  const wanted = isUuid(q) ? { institutionId: q } : { name: q }
-  const listed = await within(undefined, () => access.listInstitutions({ ...wanted, pageSize: 2 }))
-  return listed.institutions
-    .filter(({ institutionId, name }) => institutionId === q || name === q)
-    .map(({ institutionId, name }) => ({
+  if (!isName || !may(rpc)) return []
+  const named = idOf(q)
+  const environment = valueOf(Environment, project?.environment ?? '')
+  const wanted = {
+    ...(isUuid(q) ? { institutionId: named } : { name: named }),
+    ...(environment !== undefined && { environment }),
+    pageSize: 2,
+  }
+  const look = () => within(undefined, () => access.listInstitutions(wanted))
+  const listed = await sought(missing, 'each institution', look)
+  return (listed?.institutions ?? [])
+    .filter(({ institutionId, name }) => institutionId === named || name === named)
+    .map(({ institutionId, name, environment: its }) => ({
       path:
-        projectId === undefined
+        project === undefined
           ? `/audit?target=${institutionId}`
-          : `/projects/${projectId}/access?institution=${institutionId}`,
-      project: '',
-      list: { label: `The institution ${name}`, merchant: '' },
+          : `/projects/${project.projectId}/access?institution=${institutionId}`,
+      label: `institution ${name} (${wordOf(Environment, its)})`,
+      rpc,
     }))
-}
-
-/** The request with this id in any project, for the staff, whose log is of all. */
-async function pathOfAnyRequest({ may }: Work, apiLog: Clients['apiLog'], requestId: string) {
-  if (!isUuid(requestId) || !may('payweave.delivery.v1.ApiLogService/ListAllRequests'))
-    return undefined
-  const { requests } = await apiLog.listAllRequests({ requestId, pageSize: 2 })
-  return pathOfRequests(requests)
 }
 
 function answer(
   work: Work,
   q: string,
-  { hits: all, isCut, searched = 0, missing = [] }: Found,
+  { hits: all, isCut, searched = 0, missing }: Found,
 ): FastifyReply {
-  const things = all.filter(({ list }) => list === undefined)
+  const things = all.filter(({ isList }) => isList !== true)
   // What has the text as its id is meant before payments of an amount or a number.
-  const hits = things.length > 0 ? things : all
+  const hits = [
+    ...new Map((things.length > 0 ? things : all).map((hit) => [hit.path, hit])).values(),
+  ]
   const [only] = hits
-  if (only !== undefined && hits.length === 1 && !isCut) return work.reply.redirect(only.path, 303)
+  const unanswered = [...new Set(missing)].toSorted().join(', ')
+  const isWhole = !isCut && (unanswered === '' || isId(q))
+  if (only !== undefined && hits.length === 1 && isWhole) return work.reply.redirect(only.path, 303)
   const cut = isCut
     ? ` Only the first ${searched} projects were searched. Open the project of what you look for, and search there.`
     : ''
-  const unknown = new Set(missing)
-  if (only === undefined && unknown.size > 0) {
+  const notAsked =
+    unanswered === ''
+      ? ''
+      : ` The search is not complete, since a service does not answer: ${unanswered}.`
+  if (only === undefined && unanswered !== '') {
     const title = 'The search is not complete'
-    const notThere = `Nothing was found, but a service does not answer: ${[...unknown].join(', ')}. Search again.${cut}`
+    const notThere = `Nothing was found, but parts were not searched, since a service does not answer: ${unanswered}. Search again.${cut}`
     return sendPage(work.reply, 'message', { title, text: notThere, q }, 503)
   }
   if (only === undefined) {
@@ -305,17 +343,17 @@ function answer(
     q,
     sections: [
       {
-        note: `Several places have this.${cut}`,
+        note: `${hits.length === 1 ? 'One place has' : 'Several places have'} this.${cut}${notAsked}`,
         table: {
           head: ['Open', 'Project', 'Merchant'],
           empty: 'Nothing.',
-          rows: hits.map(({ path, project, list }) => [
-            row(list?.label ?? 'The payment', path),
+          rows: hits.map(({ path, project, label, merchant }) => [
+            row(`The ${label}`, path),
             text(project),
-            text(list?.merchant ?? ''),
+            text(merchant ?? ''),
           ]),
         },
-        rpc: 'payweave.payments.v1.PaymentsService/ListPayments',
+        rpc: [...new Set(hits.flatMap(({ rpc }) => rpc ?? []))],
       },
     ],
   })

@@ -18,6 +18,8 @@ type Of = {
 /** What delivery lists for the staff, and the receivers of a project. `seen` is called with each RPC that reaches a service. */
 export function deliveryPeers({ projects, of, many, seen, texts }: Of) {
   const laneId = randomUUID()
+  /** Whether receivers and their pauses are answered without regard to the filter, as by a replica from before it. */
+  const lanes = { ignoresFilters: false }
   const deadLetters: Partial<ServiceImpl<typeof DeadLetterService>> = {
     listDeadLetters({ state, oldestFirst, pageToken, pageSize }) {
       seen('ListDeadLetters')
@@ -31,8 +33,11 @@ export function deliveryPeers({ projects, of, many, seen, texts }: Of) {
   const endpoints: Partial<ServiceImpl<typeof EndpointService>> = {
     listEndpoints({ projectId, pageSize, onlyPaused, breaker }) {
       seen('ListEndpoints')
-      if (breaker === BreakerState.HALF_OPEN) return {}
+      if (breaker === BreakerState.HALF_OPEN && !lanes.ignoresFilters) return {}
       const { kind, origin } = of(projectId).delivery
+      const closed = { endpointId: laneId, projectId, kind, origin, breaker: BreakerState.CLOSED }
+      if (lanes.ignoresFilters)
+        return { endpoints: many(closed, pageSize), nextPageToken: 'second' }
       const lane = {
         endpointId: laneId,
         projectId,
@@ -68,11 +73,11 @@ export function deliveryPeers({ projects, of, many, seen, texts }: Of) {
     listEndpointChanges({ projectId, kind: wanted, pageSize, pageToken }) {
       seen('ListEndpointChanges')
       const { kind, origin } = of(projectId).delivery
-      if ((wanted || kind) !== kind) return {}
+      if ((wanted || kind) !== kind && !lanes.ignoresFilters) return {}
       const change = { changeTime: time, endpointId: laneId, origin, kind, isPaused: true }
       const changes = many({ ...change, note: texts.note, caller: texts.person }, pageSize)
       return { changes, nextPageToken: pageToken === '' ? 'second' : '' }
     },
   }
-  return { deadLetters, endpoints }
+  return { deadLetters, endpoints, lanes }
 }

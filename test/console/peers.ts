@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid } from '#core/errors/errors.ts'
-import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { type AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import type { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
 import { type BillingService, BillPaymentState } from '#gen/payweave/billing/v1/billing_pb.js'
@@ -59,6 +59,8 @@ export function newPeers(texts: Texts = evilTexts) {
 
   const institutionId = randomUUID()
   const institutionName = `${texts.name} Bank`
+  /** An institution of the other environment with the same name; not shown at first. */
+  const twin = { institutionId: randomUUID(), isShown: false }
   /** What was changed of a project's access and branding. */
   const changed = {
     granted: new Array<string>(),
@@ -139,11 +141,20 @@ export function newPeers(texts: Texts = evilTexts) {
       seen('RotateInstitutionKey')
       return { key: { keyId: '4e5f6a7b', sharedKey: texts.id, signingSecret: 'shown-once' } }
     },
-    listInstitutions({ institutionId: one, name, pageSize }) {
+    listInstitutions({ institutionId: one, name, environment, pageSize }) {
       seen('ListInstitutions')
-      const isIt = (one || institutionId) === institutionId
-      if (!isIt || (name || institutionName) !== institutionName) return {}
-      return { institutions: many({ institutionId, name: institutionName }, pageSize) }
+      const { SANDBOX, PRODUCTION, UNSPECIFIED } = Environment
+      const own = many({ institutionId, environment: SANDBOX }, pageSize)
+      const other = { institutionId: twin.institutionId, environment: PRODUCTION }
+      const institutions = [...own, ...(twin.isShown ? [other] : [])]
+        .map((each) => ({ ...each, name: institutionName }))
+        .filter(
+          (each) =>
+            (one || each.institutionId) === each.institutionId &&
+            (name || institutionName) === institutionName &&
+            (environment === UNSPECIFIED || environment === each.environment),
+        )
+      return { institutions }
     },
     updateProjectAccess({ projectId, accountAccess, allowedIps }) {
       seen('UpdateProjectAccess')
@@ -363,6 +374,7 @@ export function newPeers(texts: Texts = evilTexts) {
     projects,
     institutionId,
     institutionName,
+    twin,
     changed,
     calls,
     crowd,

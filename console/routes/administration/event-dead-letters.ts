@@ -1,6 +1,7 @@
 // Events that a consumer has rejected, by service: the lists with their file, a retry, a discard, and who decided what.
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
+import { isUuid } from '#core/identity/id.ts'
 import {
   DeadLetterSide,
   type EventDeadLetter,
@@ -21,7 +22,9 @@ import {
 import { sendSections } from '../../pages/render.ts'
 import { timeOf, wordOf } from '../../pages/words.ts'
 import type { NameOf } from '../../sign-in/people.ts'
+import { sought } from '../found.ts'
 import { chained, idIn, nextPageUrl, noneMatches, oneOf, sendCsv, withFilters } from '../list.ts'
+import type { Looker, Thing } from '../look-up.ts'
 
 const path = '/dead-letters/events'
 /** Most rows have two forms. */
@@ -154,7 +157,7 @@ async function show(work: Work, clients: Clients) {
           rows: page.deadLetters.map((letter) => rowOf(service, letter, may)),
         },
         ...nextPageUrl(request.url, page.nextPageToken, service),
-        rpc: 'payweave.events.v1.EventDeadLetterService/ListEventDeadLetters',
+        rpc: listRpc,
         commands: ['events dead list', 'events dead retry', 'events dead discard'],
       }
     }),
@@ -179,6 +182,8 @@ async function show(work: Work, clients: Clients) {
   })
 }
 
+const listRpc = 'payweave.events.v1.EventDeadLetterService/ListEventDeadLetters'
+const decisionsRpc = 'payweave.events.v1.EventDeadLetterService/ListEventDeadLetterDecisions'
 const retryRpc = 'payweave.events.v1.EventDeadLetterService/RetryEventDeadLetter'
 const discardRpc = 'payweave.events.v1.EventDeadLetterService/DiscardEventDeadLetter'
 
@@ -207,6 +212,11 @@ function rowOf(service: string, letter: EventDeadLetter, may: May): Cell[] {
   ]
 }
 
+/** Whether a decision is about the event of a filter, or there is none: a replica from before the filter answers with others. */
+function isAbout(eventId: string): (decision: EventDeadLetterDecision) => boolean {
+  return ({ deadLetter }) => eventId === '' || deadLetter?.eventId === eventId
+}
+
 async function showDecisions(work: Work, clients: Clients) {
   const { request, reply, query, namesOf } = work
   const filter = filterOf(work)
@@ -221,10 +231,12 @@ async function showDecisions(work: Work, clients: Clients) {
         table: {
           head: ['When', 'Who', 'Did', 'Event', 'Subject', 'Note', 'Request'],
           empty: filter.eventId === '' ? 'Nobody has decided anything.' : noneMatches('decision'),
-          rows: page.decisions.map((one) => decisionRow(one, nameOf)),
+          rows: page.decisions
+            .filter(isAbout(filter.eventId))
+            .map((one) => decisionRow(one, nameOf)),
         },
         ...nextPageUrl(request.url, page.nextPageToken, service),
-        rpc: 'payweave.events.v1.EventDeadLetterService/ListEventDeadLetterDecisions',
+        rpc: decisionsRpc,
         commands: ['events dead decisions'],
       }
     }),
@@ -245,7 +257,8 @@ function sendDecisions(work: Work, { eventDeadLetters }: Clients) {
     wantedServices(work).map((service) => async (pageToken: string) => {
       const wanted = { ...filter, pageSize: csvPageSize, pageToken }
       const page = await eventDeadLetters[service].listEventDeadLetterDecisions(wanted)
-      const rows = page.decisions.map((one) => decisionCells(service, one))
+      const wantedOnes = page.decisions.filter(isAbout(filter.eventId))
+      const rows = wantedOnes.map((one) => decisionCells(service, one))
       return { rows, nextPageToken: page.nextPageToken }
     }),
   )
@@ -332,8 +345,38 @@ export async function rejectedEvents(clients: Clients): Promise<Section[]> {
           text(letter.reason),
         ]),
       },
-      rpc: 'payweave.events.v1.EventDeadLetterService/ListEventDeadLetters',
+      rpc: listRpc,
       commands: ['events dead list'],
     },
   ]
+}
+
+/** The dead letters of the event with this id or, where none is left, who decided about it, for those who may list them. */
+export async function findEvent(
+  { may, within, missing }: Looker,
+  { eventDeadLetters }: Clients,
+  eventId: string,
+): Promise<(Thing & { rpc: string })[]> {
+  if (!isUuid(eventId) || !may(listRpc)) return []
+  const wanted = { eventId, pageSize: 1 }
+  const found = await within(undefined, () =>
+    Promise.all(
+      Object.entries(eventDeadLetters).map(([name, service]) =>
+        sought(missing, `each rejected event of ${name}`, () =>
+          Promise.all([
+            service.listEventDeadLetters(wanted),
+            service.listEventDeadLetterDecisions({ eventId, pageSize: csvPageSize }),
+          ]),
+        ),
+      ),
+    ),
+  )
+  const lists = found.filter((one) => one !== undefined)
+  if (lists.some(([{ deadLetters }]) => deadLetters.length > 0))
+    return [{ path: `${path}?event=${eventId}`, label: 'dead letters of the event', rpc: listRpc }]
+  const isDecided = lists.some(([, page]) => page.decisions.some(isAbout(eventId)))
+  const decisions = `${path}/decisions?event=${eventId}`
+  return isDecided
+    ? [{ path: decisions, label: 'decisions about the event', rpc: decisionsRpc }]
+    : []
 }

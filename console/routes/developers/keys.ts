@@ -216,7 +216,7 @@ export async function keySections(
         fields: [
           { label: 'Key id', name: 'key', value: keyId, maxlength: 36 },
           chosen('State', 'state', KeyState, query),
-          institutionField(query),
+          institutionField(query, 'Institution of grants and secrets'),
         ],
         links: [{ label: 'CSV of the keys', href: withFilters(file, request.url) }],
       },

@@ -9,16 +9,19 @@ import { amount, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf } from '../../pages/words.ts'
 import { rejectedEvents } from '../administration/event-dead-letters.ts'
+import { lookMs } from '../found.ts'
+import { ledgerPath } from '../ledger-links.ts'
 import {
   type CsvPage,
   formId,
   idIn,
   nextPageUrl,
   noneMatches,
+  oneOf,
   sendCsv,
   withFilters,
 } from '../list.ts'
-import type { Looker } from '../look-up.ts'
+import type { Looker, Thing } from '../look-up.ts'
 import { saidOfApprovals, waitingSection } from './approvals.ts'
 import { byAge, pageByAge } from './by-age.ts'
 import { decideClaimed, noClaims, readClaims, type ShowClaim, saidOfClaims } from './claims.ts'
@@ -124,36 +127,42 @@ function decisionOf(form: URLSearchParams) {
   throw invalid('decision', 'must be one of the three')
 }
 
-/** The items that the query asks for. Throws INVALID_PARAMETER for an id that is none. */
+/** The items that the query asks for. Throws INVALID_PARAMETER for an id or a kind that is none. */
 function filterOf({ query }: Work): ItemFilter {
-  const kind: AgedKind | undefined = agedKinds.find((one) => one === query.get('kind'))
-  return { kind, id: idIn(query, 'item') }
+  return { kind: oneOf(query, 'kind', agedKinds), id: idIn(query, 'item') }
 }
 
 /** Kinds whose items have no page of their own. */
 const pagelessKinds = new Set<AgedKind>(['bill', 'refund', 'suspense', 'settlement'])
-/** Well below the deadline of a page, which asks others after these. */
-const itemMs = 1_000
 
 /**
- * The Inbox with the item of this id alone, if one without a page of its own waits, in this project or in any. An item of a service that
- * does not answer is among what is missing.
+ * The Inbox with the item of this id alone, if one without a page of its own waits, in this project or in any; and the transfer of
+ * the ledger that has the id of money in suspense. An item of a service that does not answer is among what is missing.
  */
-export async function itemPath(
+export async function findItem(
   { may, within, missing }: Looker,
   clients: Clients,
   id: string,
   projectId?: string,
-): Promise<string | undefined> {
-  if (!isUuid(id) || !may(listRpcs.bill)) return undefined
-  const sources = sourcesOf({ may }, clients, { id }, 1).filter(({ kind }) =>
+): Promise<(Thing & { rpc: string })[]> {
+  if (!isUuid(id) || !may(listRpcs.bill)) return []
+  // A replica from before the filter by id answers with others.
+  const sources = sourcesOf({ may }, clients, { id }, csvPageSize).filter(({ kind }) =>
     pagelessKinds.has(kind),
   )
   const look = () =>
-    Promise.all(sources.map((one) => asFarAsAnswered(one, missing, itemMs).read('')))
+    Promise.all(sources.map((one) => asFarAsAnswered(one, missing, lookMs).read('')))
   const found = (await within(undefined, look)).flatMap(({ items }) => items)
-  const isThere = found.some((one) => (projectId ?? one.projectId) === one.projectId)
-  return isThere ? `/inbox?item=${id}` : undefined
+  const item = found.find((one) => (projectId ?? one.projectId) === one.projectId)
+  if (item === undefined) return []
+  const inInbox = {
+    path: `/inbox?item=${id}`,
+    label: kindWords[item.kind],
+    rpc: listRpcs[item.kind],
+  }
+  const rpc = 'payweave.accounts.v1.LedgerService/GetTransfer'
+  if (item.kind !== 'suspense' || !may(rpc)) return [inInbox]
+  return [inInbox, { path: ledgerPath(item.projectId, id), label: 'ledger transfer', rpc }]
 }
 
 async function show(work: Work, clients: Clients) {

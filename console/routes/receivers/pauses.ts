@@ -13,8 +13,8 @@ import {
   type Section,
   text,
 } from '../../pages/blocks.ts'
-import { timeOf, valueOf, wordOf } from '../../pages/words.ts'
-import { formId, nextPageUrl, noneMatches, sendCsv } from '../list.ts'
+import { choices, timeOf, valueOf, wordOf } from '../../pages/words.ts'
+import { formId, nextPageUrl, noneMatches, oneOf, sendCsv } from '../list.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -53,9 +53,11 @@ export function registerPauses(app: FastifyInstance, { worker, clients }: Option
     worker.projectPage((work) => {
       const { projectId } = work.project
       return sendCsv(work, 'pauses', csvHead, async (pageToken) => {
-        const wanted = { projectId, kind: pausedKind(work), pageSize: csvPageSize, pageToken }
+        const kind = pausedKind(work)
+        const wanted = { projectId, kind, pageSize: csvPageSize, pageToken }
         const page = await endpoints.listEndpointChanges(wanted)
-        return { rows: page.changes.map(csvCells), nextPageToken: page.nextPageToken }
+        const rows = page.changes.filter(isOfKind(kind)).map(csvCells)
+        return { rows, nextPageToken: page.nextPageToken }
       })
     }, asFile),
   )
@@ -63,11 +65,20 @@ export function registerPauses(app: FastifyInstance, { worker, clients }: Option
 
 /** The filter of who has paused lanes, by the kind of their pushes; the page of receivers has it beside its own. */
 export function pausesField({ query }: Work): Field {
-  return chosen('Pauses of', 'pauses-of', DeliveryKind, query)
+  return chosen('Pauses of', 'pauses_of', DeliveryKind, query)
 }
 
+const kinds = choices(DeliveryKind).map(({ value }) => value)
+
+/** The kind of pushes that the query asks for. Throws INVALID_PARAMETER for a word that is none. */
 function pausedKind({ query }: Work): DeliveryKind {
-  return valueOf(DeliveryKind, query.get('pauses-of')) ?? DeliveryKind.UNSPECIFIED
+  const kind = valueOf(DeliveryKind, oneOf(query, 'pauses_of', kinds) ?? null)
+  return kind ?? DeliveryKind.UNSPECIFIED
+}
+
+/** Whether a change is of a lane of this kind, or of any: a replica from before the filter answers with others. */
+function isOfKind(kind: DeliveryKind): (change: EndpointChange) => boolean {
+  return (change) => kind === DeliveryKind.UNSPECIFIED || change.kind === kind
 }
 
 /** What a page says after a lane was changed, by `said` of its address. */
@@ -126,15 +137,17 @@ export async function pausesSection(
       head: ['When', 'Who', 'What', 'Receiver', 'Kind', 'Why', 'Request'],
       empty:
         kind === DeliveryKind.UNSPECIFIED ? 'Nobody has paused a receiver.' : noneMatches('pause'),
-      rows: listed.changes.map((one) => [
-        { at: one.changeTime },
-        text(nameOf(one.caller)),
-        text(one.isPaused ? 'paused' : 'resumed'),
-        text(one.origin),
-        text(wordOf(DeliveryKind, one.kind)),
-        text(one.note),
-        code(one.requestId),
-      ]),
+      rows: listed.changes
+        .filter(isOfKind(kind))
+        .map((one) => [
+          { at: one.changeTime },
+          text(nameOf(one.caller)),
+          text(one.isPaused ? 'paused' : 'resumed'),
+          text(one.origin),
+          text(wordOf(DeliveryKind, one.kind)),
+          text(one.note),
+          code(one.requestId),
+        ]),
     },
     ...nextPageUrl(request.url, listed.nextPageToken, 'pauses'),
     rpc: [pauseRpc, resumeRpc, 'payweave.delivery.v1.EndpointService/ListEndpointChanges'],

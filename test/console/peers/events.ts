@@ -17,6 +17,8 @@ export function eventPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     deadLetterId: randomUUID(),
     /** Who made the decisions. */
     decidedBy: texts.person,
+    /** Whether decisions about others are answered too, as by a replica from before the filter. */
+    ignoresId: false,
   }
   const letter = {
     eventId: events.eventId,
@@ -46,7 +48,7 @@ export function eventPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       return {}
     },
     listEventDeadLetterDecisions({ eventId, pageSize }) {
-      if (eventId !== '' && eventId !== events.decidedId) return {}
+      if (eventId !== '' && eventId !== events.decidedId && !events.ignoresId) return {}
       const decision = {
         caller: events.decidedBy,
         decideTime: time,

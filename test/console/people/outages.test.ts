@@ -1,4 +1,5 @@
 // Tests what people still see while services are down: every page but what needs them, and what is missing.
+import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { type Harness, startHarness } from '../harness.ts'
 import type { Browser } from '../http-browser.ts'
@@ -73,5 +74,40 @@ it.each(['refuses', 'hangs'] as const)(
     expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 200))
     for (const { text } of answers) expect(text).not.toContain(list)
     expect(answers[3]?.text).toContain(`project ${projectId}`)
+  },
+)
+
+const parts = {
+  accounts: /each institution, .*each project/,
+  payments: /approvals of refunds, .*each failed refund, .*each rejected event of payments/,
+  delivery: /each push, .*each rejected event of delivery/,
+}
+it.each([
+  ['refuses', 'refundId', ['accounts']],
+  ['refuses', 'refusedId', ['payments']],
+  ['refuses', 'refundId', ['delivery']],
+  ['hangs', 'billPaymentId', ['accounts', 'payments', 'delivery']],
+] as const)(
+  'a search finds what a service has, and names what it has not looked at, while another %s every call: %s without %s',
+  async (how, item, names) => {
+    const { staff, projects } = harness.peers
+    const { projectId, transfer } = projects.demo
+    const base = `/projects/${projectId}`
+    for (const name of names) harness.stopped.set(name, how)
+    const [found, inProject, unknown, inNone] = await Promise.all(
+      [
+        `/search?q=${staff[item]}`,
+        `${base}/search?q=${transfer.movementId}`,
+        `${base}/search?q=${randomUUID()}`,
+        `/search?q=${randomUUID()}`,
+      ].map((path) => browser.get(path)),
+    )
+    expect(found?.headers.get('location')).toBe(`/inbox?item=${staff[item]}`)
+    expect(inProject?.headers.get('location')).toBe(`${base}/transfers/${transfer.movementId}`)
+    expect([unknown?.status, inNone?.status]).toEqual([503, 503])
+    for (const name of names) {
+      const { text = '' } = (name === 'accounts' ? inNone : unknown) ?? {}
+      expect(text).toMatch(parts[name])
+    }
   },
 )

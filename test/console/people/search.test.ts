@@ -13,16 +13,26 @@ beforeAll(async () => {
   browser = await harness.signedIn('yaw')
 })
 afterEach(() => {
-  harness.peers.crowd.length = 0
-  Object.assign(harness.peers.second, { isShown: false, count: 1 })
+  const { peers, stopped } = harness
+  stopped.clear()
+  peers.crowd.length = 0
+  peers.pages.areFull = false
+  peers.twin.isShown = false
+  Object.assign(peers.second, { isShown: false, count: 1 })
+  for (const one of [peers.approvals.refunds.held, peers.approvals.bills.held, peers.keys])
+    one.ignoresId = false
 })
 afterAll(() => harness?.close())
 
 const base = () => `/projects/${harness.peers.projects.demo.projectId}`
-const reach = async (path: string, q: string) => {
+/** The answer to a search. One that is not complete, since a service was slow, is repeated, as its page says. */
+const searched = (person: Browser, path: string, q: string) => {
   const query = new URLSearchParams({ q }).toString()
-  return (await browser.get(`${path}/search?${query}`)).headers.get('location')
+  const search = () => person.get(`${path}/search?${query}`)
+  return eventually(search, (answer) => expect(answer.status).not.toBe(503))
 }
+const reach = async (path: string, q: string) =>
+  (await searched(browser, path, q)).headers.get('location')
 
 it('a search of the staff finds what is of a project behind the first page of their list, and is one line of the record', async () => {
   const { crowd, projects } = harness.peers
@@ -41,7 +51,7 @@ it('a search of the staff finds what is of a project behind the first page of th
 
 it('a search that ends before it has seen every project says so', async () => {
   harness.peers.crowd.push(...Array.from({ length: 35 }, () => randomUUID()))
-  const { status, text } = await browser.get('/search?q=order-0')
+  const { status, text } = await searched(browser, '', 'order-0')
   expect(status).toBe(404)
   expect(text).toMatch(/Only the first \d\d projects were searched/)
 })
@@ -71,23 +81,23 @@ it('the id of a merchant leads to its payments, and that of a review to the prof
   expect(await reach(base(), merchantId)).toBe(payments)
   expect(await reach('', merchantId)).toBe(payments)
   const ama = await harness.signedIn('ama')
-  const found = await ama.get(`/search?q=${staff.reviewId}`)
+  const found = await searched(ama, '', staff.reviewId)
   expect(found.headers.get('location')).toBe(`/inbox/onboardings/${staff.reviewId}`)
   const merchant = await harness.signedIn('kwame')
-  expect((await merchant.get(`/search?q=${staff.reviewId}`)).status).toBe(404)
+  expect((await searched(merchant, '', staff.reviewId)).status).toBe(404)
 })
 
 it('an amount or a number that several merchants or projects have leads to a list of them', async () => {
   const { second, projects } = harness.peers
   second.isShown = true
-  const inProject = await browser.get(`${base()}/search?q=25.00+USD`)
+  const inProject = await searched(browser, base(), '25.00 USD')
   expect(inProject.status).toBe(200)
   const { merchantId } = projects.demo.payment
   for (const merchant of [merchantId, second.merchantId]) {
     const path = `${base()}/payments?merchant=${merchant}&amp;amount=25.00&amp;currency=USD`
     expect(inProject.text).toContain(`href="${path}"`)
   }
-  const inAll = await browser.get(`/search?q=${encodeURIComponent(second.number)}`)
+  const inAll = await searched(browser, '', second.number)
   for (const { projectId } of Object.values(projects)) {
     expect(inAll.text).toContain(`href="/projects/${projectId}/payments?merchant=`)
   }
@@ -103,8 +113,7 @@ it('an own id of digits alone is found, and digits that are no number are nothin
   }
   payment.transactionId = own
   for (const q of ['0012345678', '12345678901234567890', '25.001 USD']) {
-    const query = new URLSearchParams({ q }).toString()
-    expect([q, (await browser.get(`${base()}/search?${query}`)).status]).toEqual([q, 404])
+    expect([q, (await searched(browser, base(), q)).status]).toEqual([q, 404])
   }
 })
 
@@ -121,16 +130,12 @@ it('a project of a person’s roles that does not exist takes no other project f
 })
 
 const everybody = ['ama', 'kofi', 'esi', 'yaw', 'abena', 'kwame', 'nana']
-/** Where a search of each of these people leads, or its status. One that is not complete is repeated, as its page says. */
+/** Where a search of each of these people leads, or its status. */
 const ledBy = async (path: string, q: string) => {
-  const query = new URLSearchParams({ q }).toString()
   const answers = await Promise.all(
     everybody.map(async (name) => {
       const person = await harness.signedIn(name)
-      const search = () => person.get(`${path}/search?${query}`)
-      const { status, headers } = await eventually(search, (answer) =>
-        expect(answer.status).not.toBe(503),
-      )
+      const { status, headers } = await searched(person, path, q)
       return [name, headers.get('location') ?? status] as const
     }),
   )
@@ -169,7 +174,6 @@ it('the id of a key leads to it alone for those who may list keys, and for nobod
   const [active, revoked] = await Promise.all(
     ['active', 'revoked'].map((state) => operator.get(`${base()}/developers?state=${state}`)),
   )
-  harness.peers.pages.areFull = false
   expect(active?.text).toContain(onlyNewest)
   expect(revoked?.text).not.toContain(onlyNewest)
 })
@@ -179,8 +183,7 @@ it('an id that no approval and no key has leads nowhere, also where a replica ig
   const olds = [approvals.refunds.held, approvals.bills.held, keys]
   for (const one of olds) one.ignoresId = true
   const ama = await harness.signedIn('ama')
-  const { status } = await ama.get(`${base()}/search?q=${randomUUID()}`)
-  for (const one of olds) one.ignoresId = false
+  const { status } = await searched(ama, base(), randomUUID())
   expect(status).toBe(404)
 })
 
@@ -192,7 +195,6 @@ it.each(['refuses', 'hangs'] as const)(
     const ids = [payment.paymentId, approvals.refunds.approvalId, approvals.bills.approvalId]
     harness.stopped.set('billing', how)
     const found = await Promise.all(ids.map((id) => browser.get(`/search?q=${id}`)))
-    harness.stopped.clear()
     expect(found.map(({ headers, status }) => headers.get('location') ?? status)).toEqual([
       `${base()}/payments/${payment.paymentId}`,
       `${base()}/approvals?approval=${approvals.refunds.approvalId}`,
@@ -201,6 +203,44 @@ it.each(['refuses', 'hangs'] as const)(
     expect(found[2]?.text).toMatch(/a service does not answer: .*approvals of bills/)
   },
 )
+
+it('an id in upper case leads where the same in lower case does', async () => {
+  const { staff, events, institutionId, projects } = harness.peers
+  const { keyId, payment } = projects.demo
+  const ama = await harness.signedIn('ama')
+  for (const id of [
+    staff.refundId,
+    staff.refusedId,
+    events.eventId,
+    institutionId,
+    keyId,
+    payment.paymentId,
+  ]) {
+    const [lower, upper] = [
+      await searched(ama, '', id),
+      await searched(ama, '', id.toUpperCase()),
+    ].map(({ headers }) => headers.get('location'))
+    expect(lower).toContain(id)
+    expect(upper).toBe(lower)
+  }
+  for (const [path, id] of [
+    ['/inbox?item=', staff.refundId],
+    ['/ledger?settlement=', staff.refusedId],
+    [`${base()}/developers?key=`, keyId],
+    [`${base()}/access?institution=`, institutionId],
+  ] as const) {
+    const { text } = await ama.get(`${path}${id.toUpperCase()}`)
+    expect([path, text.includes(`<code>${id}</code>`) || text.includes(`refund ${id}`)]).toEqual([
+      path,
+      true,
+    ])
+  }
+  const own = payment.transactionId
+  payment.transactionId = randomUUID().toUpperCase()
+  const found = await searched(ama, '', payment.transactionId)
+  payment.transactionId = own
+  expect(found.headers.get('location')).toContain(payment.paymentId)
+})
 
 it('the id of a rejected event leads the staff to its dead letters, from a project too, and nobody else', async () => {
   const path = `/dead-letters/events?event=${harness.peers.events.eventId}`
@@ -215,8 +255,18 @@ it('the id of an event that nobody rejects any more leads the staff to who decid
   const { decidedId } = harness.peers.events
   const path = `/dead-letters/events/decisions?event=${decidedId}`
   expect(await ledBy('', decidedId)).toEqual(forThese(['ama', 'kofi', 'esi', 'yaw'], path))
-  const { text } = await browser.get(path)
-  expect(text.match(new RegExp(decidedId, 'g'))?.length).toBeGreaterThan(3)
+  const rowsOf = async (page: string) =>
+    (await browser.get(page)).text.match(
+      new RegExp(`<td[^>]*><code>${decidedId}</code>\\s*</td>`, 'g'),
+    )?.length
+  // One in each service.
+  expect(await rowsOf(path)).toBe(3)
+  harness.peers.events.ignoresId = true
+  const other = `/dead-letters/events/decisions`
+  expect(await rowsOf(path)).toBe(3)
+  expect(await rowsOf(`${other}?event=${randomUUID()}`)).toBeUndefined()
+  const file = await browser.get(`${other}.csv?event=${randomUUID()}`)
+  expect(file.text.trim().split('\r\n')).toHaveLength(1)
 })
 
 it('the id of an item of the Inbox without a page of its own leads the staff to it alone, while billing is down too', async () => {
@@ -226,20 +276,75 @@ it('the id of an item of the Inbox without a page of its own leads the staff to 
   for (const [id, people] of [
     [billPaymentId, all],
     [refundId, all],
-    [suspenseId, all],
+    [suspenseId, ['yaw']],
     [refusedId, ofFinance],
   ] as const) {
-    expect(await ledBy('', id)).toEqual(forThese([...people], `/inbox?item=${id}`))
+    expect(await ledBy('', id)).toMatchObject(
+      Object.fromEntries(people.map((name) => [name, `/inbox?item=${id}`])),
+    )
+    expect(await ledBy('', id)).toMatchObject({ abena: 404, kwame: 404, nana: 404 })
   }
   const { text } = await browser.get(`/inbox?item=${refundId}`)
   expect(text).toContain(`refund ${refundId}`)
   expect(text).not.toContain(suspenseId)
   // It is of another project.
-  expect((await browser.get(`${base()}/search?q=${refundId}`)).status).toBe(404)
+  expect((await searched(browser, base(), refundId)).status).toBe(404)
   harness.stopped.set('billing', 'refuses')
-  const [found, missed] = [await reach('', refundId), await reach('', billPaymentId)]
-  harness.stopped.clear()
-  expect([found, missed]).toEqual([`/inbox?item=${refundId}`, null])
+  expect(await reach('', refundId)).toBe(`/inbox?item=${refundId}`)
+  expect((await browser.get(`/search?q=${billPaymentId}`)).status).toBe(503)
+})
+
+it('the id of money in suspense leads to the Inbox and to its transfer for those who may open it, and so does a search in its project', async () => {
+  const { staff, projects } = harness.peers
+  const { transferId, projectId, suspenseId } = staff
+  const { demo } = projects
+  Object.assign(staff, { suspenseId: transferId, projectId: demo.projectId })
+  const ama = await harness.signedIn('ama')
+  const answers = [await searched(ama, '', transferId), await searched(ama, base(), transferId)]
+  Object.assign(staff, { suspenseId, projectId })
+  for (const { status, text } of answers) {
+    expect(status).toBe(200)
+    const links = [...text.matchAll(/href="([^"]*)"[^>]*>The ([^<]*)</g)].map(
+      ([, , label]) => label,
+    )
+    expect(links).toEqual(['amount in suspense', 'ledger transfer'])
+    expect(text).toContain(`href="/inbox?item=${transferId}"`)
+    expect(text).toContain(`href="/ledger?project=${demo.projectId}&amp;id=${transferId}"`)
+    expect(text).not.toContain('PaymentsService/ListPayments')
+  }
+})
+
+it('an institution and a payment with the same text are both listed, in a project and in all', async () => {
+  const { projects, institutionName, institutionId } = harness.peers
+  const { payment } = projects.demo
+  const own = payment.transactionId
+  payment.transactionId = institutionName
+  const ama = await harness.signedIn('ama')
+  const answers = [
+    await searched(ama, '', institutionName),
+    await searched(ama, base(), institutionName),
+  ]
+  payment.transactionId = own
+  for (const { text } of answers) {
+    expect(text).toContain(`>The institution ${institutionName} (sandbox)<`)
+    expect(text).toContain(institutionId)
+    expect(text).toContain(`href="${base()}/payments/${payment.paymentId}"`)
+    expect(text).toContain('AccessService/ListInstitutions')
+  }
+})
+
+it('a name that institutions of both environments have leads to both, and in a project to that of its environment', async () => {
+  const { institutionId, institutionName, twin } = harness.peers
+  twin.isShown = true
+  const ama = await harness.signedIn('ama')
+  const { text } = await searched(ama, '', institutionName)
+  expect(text).toMatch(new RegExp(`${institutionId}"[^>]*>The institution [^<]* .sandbox.<`))
+  expect(text).toMatch(
+    new RegExp(`${twin.institutionId}"[^>]*>The institution [^<]* .production.<`),
+  )
+  const inProject = await searched(ama, base(), institutionName)
+  expect(inProject.headers.get('location')).toBe(`${base()}/access?institution=${institutionId}`)
+  expect((await searched(ama, base(), twin.institutionId)).status).toBe(404)
 })
 
 it('the id and the name of an institution lead to its grants in a project, else to its changes, for those who may list them', async () => {
@@ -249,7 +354,7 @@ it('the id and the name of an institution lead to its grants in a project, else 
   expect(await ledBy('', institutionName)).toEqual(changes)
   const operator = await harness.signedIn('kofi')
   const path = `${base()}/access?institution=${institutionId}`
-  const { headers } = await operator.get(`${base()}/search?q=${institutionId}`)
+  const { headers } = await searched(operator, base(), institutionId)
   expect(headers.get('location')).toBe(path)
   expect((await operator.get(path)).text).toContain(`>${institutionId}<`)
   const none = await operator.get(`${base()}/access?institution=none`)
