@@ -71,7 +71,7 @@ export function eventDeadLetterService(
     async listEventDeadLetterDecisions({ eventId, pageSize, pageToken }) {
       const size = pageSizeOf(pageSize)
       const before = placeIn(pageToken) ?? end
-      const found = await listDecisions(db, before, size + 1, eventId === '' ? null : eventId)
+      const found = await listDecisions(db, before, size + 1, eventId || undefined)
       const { rows, nextPageToken } = pageOf(found, size, ({ decidedUs, decisionId }) =>
         tokenOf(decidedUs, decisionId),
       )

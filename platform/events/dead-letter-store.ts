@@ -155,23 +155,27 @@ export async function insertDecision(
 export type StoredDecision = Omit<Decision, 'requestId'> &
   StoredDeadLetter & { requestId: string | null; decisionId: string; decidedUs: bigint }
 
-const decisionsStatement = sql(
-  'dead_letter_decisions',
-  `select decision_id as "decisionId", ${micros('decide_time')} as "decidedUs", caller,
+const decisions = (name: string, condition: string) =>
+  sql(
+    name,
+    `select decision_id as "decisionId", ${micros('decide_time')} as "decidedUs", caller,
      request_id as "requestId", is_discarded as "isDiscarded", note, dead_letter_id as "deadLetterId", side,
      event_id as "eventId", subject, project_id as "projectId", reason, consumers,
      ${micros('since_time')} as "sinceUs"
-   from dead_letter_decision where (decide_time, decision_id) < (${timeOf('$1')}, $2::uuid)
-     and ($4::uuid is null or event_id = $4)
+   from dead_letter_decision where (decide_time, decision_id) < (${timeOf('$1')}, $2::uuid) ${condition}
    order by decide_time desc, decision_id desc limit $3`,
-)
+  )
+const decisionsStatement = decisions('dead_letter_decisions', '')
+const decisionsOfEventStatement = decisions('dead_letter_decisions_of_event', 'and event_id = $4')
 
 /** Decisions before a place, about one event or any, newest first. Locks nothing. Rejects as a Queryable does. */
 export function listDecisions(
   db: Queryable,
   before: Place,
   limit: number,
-  eventId: string | null,
+  eventId: string | undefined,
 ): Promise<StoredDecision[]> {
-  return db.rows(decisionsStatement, [before.at, before.id, limit, eventId])
+  const page = [before.at, before.id, limit]
+  if (eventId === undefined) return db.rows(decisionsStatement, page)
+  return db.rows(decisionsOfEventStatement, [...page, eventId])
 }

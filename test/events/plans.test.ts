@@ -5,13 +5,16 @@ import { newId } from '#core/identity/id.ts'
 import { type Database, type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import { migrationFolders, type SchemaOwner } from '#platform/db/schemas.ts'
 import { noteAnswers } from '#platform/events/confirmation-store.ts'
+import { listDecisions } from '#platform/events/dead-letter-store.ts'
 import { confirmDirect, markFailed, markPublished } from '#platform/events/outbox-store.ts'
 import { claimReports } from '../../connectors/simulator/store/report-store.ts'
 import { writeHoldsPosted } from '../../services/accounts/ledger/store/hold-store.ts'
 import { writeEnds } from '../../services/billing/store/bill-store.ts'
 import { complete } from '../../services/delivery/store/complete-store.ts'
+import { listEndpoints } from '../../services/delivery/store/endpoint-store.ts'
 import { listMerchantDeliveries } from '../../services/delivery/store/merchant-store.ts'
 import { listPayments } from '../../services/payments/store/list-store.ts'
+import { findWaitingRefund } from '../../services/payments/store/operations-store.ts'
 import {
   countAttempt,
   markDone,
@@ -61,6 +64,15 @@ it.each<[string, (asked: Queryable) => Promise<unknown>]>([
     expect(plan).toMatch(/Index (Only )?Scan using (outbox|task)_pkey/)
     expect(plan).not.toMatch(/outbox_(fresh|published|pendingRows)|task_open/)
   }
+})
+
+it('a refund that waits is found by its id, decisions about an event by the event', async () => {
+  const [refund] = await plansOf(db, (asked) => findWaitingRefund(asked, 'failed', newId()))
+  expect(refund).toContain('Index Scan using refund_pkey on refund r')
+  const before = { at: 0n, id: newId() }
+  const [decisions] = await plansOf(db, (asked) => listDecisions(asked, before, 25, eventId))
+  expect(decisions).toMatch(/Index Cond: \(\(event_id = \$4\) AND \(ROW\(decide_time/)
+  expect(decisions).not.toContain('Sort')
 })
 
 const lease = { leaseToken: newId(), startedAt: new Date() }
@@ -165,6 +177,21 @@ const anyPush = {
   before: { createdAt: new Date(), deliveryId: newId() },
 }
 
+it('the lanes of a project that fail are found by the index that holds them', async () => {
+  const other = await createTestDatabase('delivery', migrationFolders('delivery'))
+  try {
+    const place = { origin: 'https://shop.example', kind: null }
+    for (const breaker of ['open', 'half_open'] as const) {
+      const [plan] = await plansOf(other.open(), (asked) =>
+        listEndpoints(asked, newId(), place, 10, { breaker }),
+      )
+      expect(plan).toMatch(/using endpoint_not_closed on endpoint e.*\n\s+Index Cond: .*project_id/)
+    }
+  } finally {
+    await other.drop()
+  }
+})
+
 it('pushes of a merchant are listed by their index with any filter, from the place of a page on', async () => {
   const other = await createTestDatabase('delivery', migrationFolders('delivery'))
   try {
@@ -204,11 +231,19 @@ async function plansOf(
     row: (statement, values) => Promise.resolve(note(statement, values)),
     run: (statement, values) => Promise.resolve((note(statement, values), 0)),
   })
-  return await Promise.all(
-    statements.map(async ({ statement: { name, text }, values }) => {
-      const explain = sql(`explain_${name}`, `explain (generic_plan) ${text}`)
-      const lines = await planner.rows<{ 'QUERY PLAN': string }>(explain, values)
-      return lines.map((line) => line['QUERY PLAN']).join('\n')
-    }),
-  )
+  const plans: string[] = []
+  for (const { statement, values } of statements) {
+    const name = `planned_${statement.name}`
+    const nulls = values.length === 0 ? '' : `(${values.map(() => 'null').join(', ')})`
+    // An explained statement with parameters of its own is planned for their values; a prepared one is not.
+    const lines = await planner.transaction(async (tx) => {
+      await tx.run(sql(`prepare_${name}`, `prepare ${name} as ${statement.text}`), [])
+      const explain = sql(`explain_${name}`, `explain execute ${name}${nulls}`)
+      const explained = await tx.rows<{ 'QUERY PLAN': string }>(explain, [])
+      await tx.run(sql(`deallocate_${name}`, `deallocate ${name}`), [])
+      return explained
+    })
+    plans.push(lines.map((line) => line['QUERY PLAN']).join('\n'))
+  }
+  return plans
 }

@@ -63,14 +63,33 @@ export function findEndpoint(
   return db.row(findStatement, [projectId, endpointId])
 }
 
-const listStatement = sql(
-  'endpoint_list',
-  `select ${shown} from endpoint as e
-   where project_id = $1 and (origin, coalesce(lane_kind, '')) > ($2, $3)
-     and ($5 is false or paused_at is not null) and ($6::text is null or breaker = $6)
-   order by origin, coalesce(lane_kind, '')
-   limit $4`,
-)
+/** A breaker that is not closed is named in the text: the few such lanes are found by the partial indexes that hold them. */
+const conditions = {
+  any: '',
+  closed: "and breaker = 'closed'",
+  open: "and breaker <> 'closed' and breaker = 'open'",
+  half_open: "and breaker <> 'closed' and breaker = 'half_open'",
+  paused: 'and paused_at is not null and ($5::text is null or breaker = $5)',
+} as const
+
+type Which = keyof typeof conditions
+
+const list = (which: Which) =>
+  sql(
+    `endpoint_list_${which}`,
+    `select ${shown} from endpoint as e
+     where project_id = $1 and (origin, coalesce(lane_kind, '')) > ($2, $3) ${conditions[which]}
+     order by origin, coalesce(lane_kind, '')
+     limit $4`,
+  )
+
+const listStatements = {
+  any: list('any'),
+  closed: list('closed'),
+  open: list('open'),
+  half_open: list('half_open'),
+  paused: list('paused'),
+}
 
 /** The place of a lane among those of its project: by origin, then by kind. */
 export interface LanePlace {
@@ -86,8 +105,9 @@ export function listEndpoints(
   limit: number,
   { breaker, onlyPaused = false }: { breaker?: Breaker | undefined; onlyPaused?: boolean } = {},
 ): Promise<EndpointRow[]> {
-  const place = [after?.origin ?? '', after?.kind ?? '']
-  return db.rows(listStatement, [projectId, ...place, limit, onlyPaused, breaker ?? null])
+  const values = [projectId, after?.origin ?? '', after?.kind ?? '', limit]
+  if (onlyPaused) return db.rows(listStatements.paused, [...values, breaker ?? null])
+  return db.rows(listStatements[breaker ?? 'any'], values)
 }
 
 /** The same among the lanes of all projects: by origin, project and kind. */
@@ -95,27 +115,22 @@ export interface LanePlaceOfAll extends LanePlace {
   projectId: string
 }
 
-/** A breaker that is not closed is named in the text: the few such lanes are found by the partial index that holds them. */
-const listAllOf = (name: string, condition: string) =>
+const listAll = (which: Which) =>
   sql(
-    `endpoint_list_all_${name}`,
+    `endpoint_list_all_${which}`,
     `select ${shown} from endpoint as e
-     where (origin, project_id, coalesce(lane_kind, '')) > ($1, $2, $3) ${condition}
+     where (origin, project_id, coalesce(lane_kind, '')) > ($1, $2, $3) ${conditions[which]}
      order by origin, project_id, coalesce(lane_kind, '')
      limit $4`,
   )
 
 const listAllStatements = {
-  any: listAllOf('any', ''),
-  closed: listAllOf('closed', "and breaker = 'closed'"),
-  open: listAllOf('open', "and breaker <> 'closed' and breaker = 'open'"),
-  half_open: listAllOf('half_open', "and breaker <> 'closed' and breaker = 'half_open'"),
+  any: listAll('any'),
+  closed: listAll('closed'),
+  open: listAll('open'),
+  half_open: listAll('half_open'),
+  paused: listAll('paused'),
 }
-
-const listPausedStatement = listAllOf(
-  'paused',
-  'and paused_at is not null and ($5::text is null or breaker = $5)',
-)
 
 const firstId = '00000000-0000-0000-0000-000000000000'
 
@@ -129,6 +144,6 @@ export function listAllEndpoints(
 ): Promise<EndpointRow[]> {
   const { origin = '', projectId = firstId, kind } = after ?? {}
   const values = [origin, projectId, kind ?? '', limit]
-  if (onlyPaused) return db.rows(listPausedStatement, [...values, breaker ?? null])
+  if (onlyPaused) return db.rows(listAllStatements.paused, [...values, breaker ?? null])
   return db.rows(listAllStatements[breaker ?? 'any'], values)
 }

@@ -13,6 +13,7 @@ import { auditName, currentContext } from '#platform/rpc/context.ts'
 import type { Task } from '../domain/transition.ts'
 import {
   enquireAttempt,
+  findWaitingRefund,
   listFailingCalls,
   listProcessing,
   listWaitingRefunds,
@@ -47,8 +48,10 @@ export function paymentOperationsService(
     async listWaitingRefunds({ state, refundId, pageSize, pageToken }) {
       const size = pageSizeOf(pageSize)
       const word = state === WaitingRefundState.SENT ? 'sent' : 'failed'
-      const place = { afterId: pageToken || undefined, refundId: refundId || undefined }
-      const found = await listWaitingRefunds(db, word, place, size + 1)
+      const found =
+        refundId === ''
+          ? await listWaitingRefunds(db, word, pageToken || undefined, size + 1)
+          : [await findWaitingRefund(db, word, refundId)].filter((one) => one !== undefined)
       const { rows, nextPageToken } = pageOf(found, size, ({ refundId }) => refundId)
       return {
         refunds: rows.map(({ createTime, endTime, ...refund }) => ({

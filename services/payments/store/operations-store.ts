@@ -16,34 +16,46 @@ export type WaitingRefund = {
 /** How a refund waits. */
 export type WaitingState = 'sent' | 'failed'
 
-const waiting = (state: WaitingState, more: string) =>
+const waiting = `select r.refund_id as "refundId", r.project_id as "projectId", r.payment_id as "paymentId",
+     r.amount_minor as "amountMinor", r.currency, r.create_time as "createTime",
+     r.end_time as "endTime"
+   from refund r
+   where not exists (select 1 from refund_settled s where s.refund_id = r.refund_id)`
+
+// The state is named in the text, so that the partial index that holds the refunds in it finds them.
+const list = (state: WaitingState) =>
   sql(
     `refund_list_${state}`,
-    `select r.refund_id as "refundId", r.project_id as "projectId", r.payment_id as "paymentId",
-       r.amount_minor as "amountMinor", r.currency, r.create_time as "createTime",
-       r.end_time as "endTime"
-     from refund r
-     where r.state = '${state}' ${more} and ($3::uuid is null or r.refund_id = $3) and (r.create_time, r.refund_id) > (
+    `${waiting} and r.state = '${state}' and (r.create_time, r.refund_id) > (
        coalesce((select create_time from refund where refund_id = $1), '-infinity'),
        coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid))
      order by r.create_time, r.refund_id limit $2`,
   )
-const listStatements = {
-  sent: waiting('sent', ''),
-  failed: waiting(
-    'failed',
-    'and not exists (select 1 from refund_settled s where s.refund_id = r.refund_id)',
-  ),
-}
+const listStatements = { sent: list('sent'), failed: list('failed') }
 
-/** Refunds that wait in a state, oldest first, or the one of an id; `afterId`: behind this one. Locks nothing. */
+/** Refunds that wait in a state, oldest first; `afterId`: behind this one. Locks nothing. */
 export function listWaitingRefunds(
   db: Queryable,
   state: WaitingState,
-  { afterId, refundId }: { afterId: string | undefined; refundId: string | undefined },
+  afterId: string | undefined,
   limit: number,
 ): Promise<WaitingRefund[]> {
-  return db.rows(listStatements[state], [afterId ?? null, limit, refundId ?? null])
+  return db.rows(listStatements[state], [afterId ?? null, limit])
+}
+
+// The state is a parameter, so that PostgreSQL finds the refund by its key and not among all in the state.
+const findStatement = sql(
+  'refund_find_waiting',
+  `${waiting} and r.refund_id = $1 and r.state = $2::refund_state`,
+)
+
+/** The refund of an id, if it waits in a state. Locks nothing. */
+export function findWaitingRefund(
+  db: Queryable,
+  state: WaitingState,
+  refundId: string,
+): Promise<WaitingRefund | undefined> {
+  return db.row(findStatement, [refundId, state])
 }
 
 const settleStatement = sql(
