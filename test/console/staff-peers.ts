@@ -235,12 +235,13 @@ export function staffPeers(seen: (rpc: string) => void, texts: Texts, many: Many
       // As many as the service lists at most.
       return { balances: many(balance, 200) }
     },
-    listSuspenseItems() {
+    listSuspenseItems({ transferId }) {
       const { suspenseId, projectId } = staff
-      const ids = { transferId: suspenseId, projectId, paymentId: randomUUID() }
+      if ((transferId || suspenseId) !== suspenseId) return {}
+      // The one of this id is not among those that the service lists at most.
+      const ids = { transferId: transferId || randomUUID(), projectId, paymentId: randomUUID() }
       const item = { ...ids, reference: texts.id, amount: usd(300n), sinceTime: time }
-      // As many as the service lists at most.
-      return { items: many(item, 200) }
+      return { items: many(item, transferId === '' ? 200 : 1) }
     },
     listFloatPostings({ pageToken, pageSize }) {
       const posting = { transferId: randomUUID(), amount: usd(-1_234n), details, cleared: true }

@@ -9,6 +9,7 @@ import { listDecisions } from '#platform/events/dead-letter-store.ts'
 import { confirmDirect, markFailed, markPublished } from '#platform/events/outbox-store.ts'
 import { claimReports } from '../../connectors/simulator/store/report-store.ts'
 import { writeHoldsPosted } from '../../services/accounts/ledger/store/hold-store.ts'
+import { listSuspenseItemsOfTransfer } from '../../services/accounts/ledger/store/project-balance-store.ts'
 import { writeEnds } from '../../services/billing/store/bill-store.ts'
 import { complete } from '../../services/delivery/store/complete-store.ts'
 import { listEndpoints } from '../../services/delivery/store/endpoint-store.ts'
@@ -176,6 +177,23 @@ const anyPush = {
   state: undefined,
   before: { createdAt: new Date(), deliveryId: newId() },
 }
+
+it('money in suspense is found by its transfer, among the postings of one project', async () => {
+  const other = await createTestDatabase('accounts', migrationFolders('accounts'))
+  try {
+    const [plan] = await plansOf(other.open(), (asked) =>
+      listSuspenseItemsOfTransfer(asked, newId()),
+    )
+    const ofTransfer =
+      /using transfer_pkey on transfer t.*\n\s+Index Cond: .*project_id.* AND .*transfer_id/g
+    expect(plan?.match(ofTransfer)).toHaveLength(2)
+    const ofSuspense =
+      /using posting_of_suspense on posting s.*\n\s+Index Cond: .*project_id.* AND .*currency/
+    expect(plan).toMatch(ofSuspense)
+  } finally {
+    await other.drop()
+  }
+})
 
 it('the lanes of a project that fail are found by the index that holds them', async () => {
   const other = await createTestDatabase('delivery', migrationFolders('delivery'))

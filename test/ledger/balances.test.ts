@@ -121,8 +121,9 @@ it('money in suspense is listed by payment, the oldest first, until it has left'
     harness.clock.advance(60_000)
     return transferId
   }
-  const items = async () =>
-    (await balances.listSuspenseItems(create(ListSuspenseItemsRequestSchema, {}), context)).items
+  const items = async (transferId = '') => {
+    const wanted = create(ListSuspenseItemsRequestSchema, { transferId })
+    return (await balances.listSuspenseItems(wanted, context)).items
       ?.filter((one) => one.projectId === projectId)
       .map(({ transferId, paymentId, reference, amount }) => [
         transferId,
@@ -130,14 +131,19 @@ it('money in suspense is listed by payment, the oldest first, until it has left'
         reference,
         amount?.minorUnits,
       ])
+  }
   const first = await into('first', 50n)
   const second = await into('second', 70n)
-  await into('first', 5n)
+  const more = await into('first', 5n)
   expect(await items()).toEqual([
     [first, 'first', 'order first', 55n],
     [second, 'second', 'order second', 70n],
   ])
+  expect(await items(first)).toEqual([[first, 'first', 'order first', 55n]])
+  expect(await items(second)).toEqual([[second, 'second', 'order second', 70n]])
+  for (const none of [more, randomId()]) expect(await items(none)).toEqual([])
   await into('first', -55n)
+  expect(await items(first)).toEqual([])
   expect(await items()).toEqual([[second, 'second', 'order second', 70n]])
   await into('second', -70n)
   expect(await items()).toEqual([])

@@ -80,6 +80,7 @@ export const staffListCommands: Command[] = [
     summary: 'Lists the money in suspense by payment, oldest first; at most 200.',
     part: 'accounts',
     isOfProject,
+    options: { id: 'UUID of the transfer that an item shows' },
     schema: SuspenseItemSchema,
     headings: ['SINCE', 'AMOUNT', 'PAYMENT', 'REFERENCE', 'TRANSFER', 'PROJECT'],
     cells: (one) => [
@@ -91,8 +92,9 @@ export const staffListCommands: Command[] = [
       one.projectId,
     ],
     none: 'no money is in suspense',
-    async read({ connection }) {
-      const listed = await connection.client(BalanceService).listSuspenseItems({})
+    async read({ connection, options }) {
+      const wanted = { transferId: options['id'] ?? '' }
+      const listed = await connection.client(BalanceService).listSuspenseItems(wanted)
       return { items: listed.items, nextPageToken: '' }
     },
   }),

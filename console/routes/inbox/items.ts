@@ -88,7 +88,7 @@ export function sourcesOf(
       return { items: page.refunds.map(ofRefund), nextPageToken: page.nextPageToken }
     },
     suspense: async () => {
-      const { items } = await balances.listSuspenseItems({})
+      const { items } = await balances.listSuspenseItems({ transferId: id })
       return { items: items.map(ofSuspense), nextPageToken: '' }
     },
     settlement: may(listRpcs.settlement)

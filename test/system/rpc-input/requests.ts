@@ -220,7 +220,7 @@ function balances({ projectId }: Facts) {
   return requestsFor(BalanceService, {
     listProjectBalances: [{ projectId }],
     listOpenBalances: [{ internal: InternalAccount.SUSPENSE }],
-    listSuspenseItems: [{}],
+    listSuspenseItems: [{}, { transferId: randomUUID() }],
     listFloatPostings: [{ projectId, startTime, endTime: inAnHour(), pageSize: 10, pageToken }],
   })
 }

@@ -134,6 +134,7 @@ it('the command line lists what the console shows, shows one of each, and reads 
   for (const list of [
     'onboarding list',
     'refund list',
+    'balance suspense',
     'ledger refused',
     'deliveries dead-letters',
     'institution list',

@@ -199,6 +199,12 @@ export declare const SuspenseItemSchema: GenMessage<SuspenseItem>;
  * @generated from message payweave.accounts.v1.ListSuspenseItemsRequest
  */
 export declare type ListSuspenseItemsRequest = Message<"payweave.accounts.v1.ListSuspenseItemsRequest"> & {
+  /**
+   * UUID of a transfer: lists only the item that has it as its `transfer_id`. Empty: all.
+   *
+   * @generated from field: string transfer_id = 1;
+   */
+  transferId: string;
 };
 
 /**

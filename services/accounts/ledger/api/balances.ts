@@ -15,6 +15,7 @@ import {
   listOpenBalances,
   listProjectBalances,
   listSuspenseItems,
+  listSuspenseItemsOfTransfer,
   type ProjectBalance,
 } from '../store/project-balance-store.ts'
 import { internalAccounts, internalNameOf, wireMoney } from './messages.ts'
@@ -50,8 +51,11 @@ export function balanceService(db: Database): ServiceImpl<typeof BalanceService>
       const balances = await listOpenBalances(db, name, maxBalances)
       return { balances: balances.map(balanceMessage) }
     },
-    async listSuspenseItems() {
-      const items = await listSuspenseItems(db, maxItems)
+    async listSuspenseItems({ transferId }) {
+      const items =
+        transferId === ''
+          ? await listSuspenseItems(db, maxItems)
+          : await listSuspenseItemsOfTransfer(db, transferId)
       return {
         items: items.map(({ currency, minor, sinceTime, ...item }) => ({
           ...item,

@@ -72,29 +72,65 @@ export type SuspenseItem = {
   sinceTime: Date
 }
 
-const suspenseStatement = sql(
-  'suspense_items',
-  `select (array_agg(p.transfer_id order by p.post_time, p.transfer_id))[1] as "transferId",
-     p.project_id as "projectId", payment_id as "paymentId",
+const firstTransfer = '(array_agg(p.transfer_id order by p.post_time, p.transfer_id))[1]'
+
+/**
+ * The items of `open`, project and currency by row, that fulfil a condition on their postings `p`. `offset 0` makes PostgreSQL run a
+ * query once for each row of `open`.
+ */
+const suspenseItems = (open: string, condition: string) =>
+  `select ${firstTransfer} as "transferId", p.project_id as "projectId", payment_id as "paymentId",
      (array_agg(t.reference order by p.post_time, p.transfer_id))[1] as reference, p.currency,
      sum(p.amount_minor)::text as minor, min(p.post_time) as "sinceTime"
-   from (${openBalances}) open
-   join posting p on p.project_id = open.project_id and p.currency = open.currency
-     and p.internal = 'suspense'
+   from ${open}
+   cross join lateral (
+     select * from posting s where s.project_id = open.project_id and s.currency = open.currency
+       and s.internal = 'suspense'
+     offset 0
+   ) p
    join transfer t on t.project_id = p.project_id and t.transfer_id = p.transfer_id,
    lateral (select coalesce(t.metadata ->> 'payment_id', '') as payment_id) named
-   group by p.project_id, p.currency, payment_id having sum(p.amount_minor) <> 0
-   order by min(p.post_time), 1 limit $2`,
+   group by p.project_id, p.currency, payment_id having sum(p.amount_minor) <> 0 ${condition}`
+
+const suspenseStatement = sql(
+  'suspense_items',
+  `${suspenseItems(`(${openBalances}) open`, '')} order by min(p.post_time), 1 limit $2`,
 )
+
+// The transfer is looked for in each project of `open`, and only postings of its project are read.
+const suspenseOfTransferStatement = sql(
+  'suspense_items_of_transfer',
+  `with held as materialized (
+     select open.project_id, open.currency from (${openBalances}) open
+     cross join lateral (
+       select from transfer t where t.project_id = open.project_id and t.transfer_id = $2 offset 0
+     ) wanted
+   )
+   ${suspenseItems('held open', `and ${firstTransfer} = $2`)}`,
+)
+
+type SuspenseRow = Omit<SuspenseItem, 'minor'> & { minor: string }
 
 /**
  * What of the money in suspense has not left, by payment, oldest first, in the projects and currencies whose suspense is not zero.
  * Locks nothing.
  */
 export async function listSuspenseItems(db: Queryable, limit: number): Promise<SuspenseItem[]> {
-  type SuspenseRow = Omit<SuspenseItem, 'minor'> & { minor: string }
   const rows = await db.rows<SuspenseRow>(suspenseStatement, ['suspense', limit])
-  return rows.map((row) => ({ ...row, minor: BigInt(row.minor) }))
+  return rows.map(suspenseItemOf)
+}
+
+/** The same of the items whose first transfer has this id; projects may have transfers of one id. Locks nothing. */
+export async function listSuspenseItemsOfTransfer(
+  db: Queryable,
+  transferId: string,
+): Promise<SuspenseItem[]> {
+  const rows = await db.rows<SuspenseRow>(suspenseOfTransferStatement, ['suspense', transferId])
+  return rows.map(suspenseItemOf)
+}
+
+function suspenseItemOf({ minor, ...item }: SuspenseRow): SuspenseItem {
+  return { ...item, minor: BigInt(minor) }
 }
 
 function balanceOf({ posted, ...balance }: ProjectBalanceRow): ProjectBalance {
