@@ -1,4 +1,5 @@
-// Every action of the console in a real browser: the form of a page as it is, filled in where it must be, reaches its RPC.
+// Actions of the console in a real browser: the form of a page as it is, filled in where it must be, reaches its RPC.
+// Claims, approvals of bills, triggers, the preview of a branding and signing out have tests without a browser.
 import { expect, it } from 'vitest'
 import { fillIn } from '../browser/in-page.js'
 import { follow } from '../browser/visit.ts'
@@ -6,8 +7,8 @@ import { type Action, actionsOf } from './people/actions.ts'
 import { usualTexts } from './rows.ts'
 import { describeInTab, projectBase, type Tab } from './tab.ts'
 
-/** All actions: those of each role, and those on claims and approvals. */
-function allActions(tab: Tab): Action[] {
+/** The actions by role, both decisions on the approval of a refund, and the release of a claim. */
+function browserActions(tab: Tab): Action[] {
   const { peers } = tab.harness
   const page = `${projectBase(tab)}/approvals`
   const approval = (post: string, rpc: string): Action => ({
@@ -29,14 +30,14 @@ function allActions(tab: Tab): Action[] {
 }
 
 describeInTab((signedIn) => {
-  it('every action of a page works in a browser, without an error of a script or a policy', {
+  it('the actions by role, the decisions on a refund and the release of a claim work in a browser, without an error of a script or a policy', {
     timeout: 120_000,
   }, async () => {
     const tab = signedIn()
     const { peers } = tab.harness
-    // Every item of the Inbox is the own one of the person who acts.
+    // The person who acts has claimed every item of the Inbox.
     peers.holders.clear()
-    for (const { page: path, post, rpc, fields, when } of allActions(tab)) {
+    for (const { page: path, post, rpc, fields, when } of browserActions(tab)) {
       const usual = when?.thing.state ?? 0
       if (when !== undefined) when.thing.state = when.state
       // Most actions lead back to their page, which has the next one.

@@ -14,7 +14,7 @@ import { routeOf, routesOf } from './people/routes.ts'
 let harness: Harness
 beforeAll(async () => {
   harness = await startHarness()
-  // Every item is the own one of the person who acts: claims.test.ts has those of others.
+  // The person who acts has claimed every item: claims.test.ts has items that others have claimed.
   harness.peers.holders.clear()
 })
 afterAll(() => harness?.close())

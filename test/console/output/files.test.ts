@@ -1,4 +1,5 @@
 // Tests the CSV files of lists: whole lists by the filter of their page, without formulas, and only for those who may see the page.
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Harness, startHarness } from '../harness.ts'
 import type { Browser } from '../http-browser.ts'
@@ -121,6 +122,37 @@ it.each(Object.entries(files))(
     }
   },
 )
+
+it('a filter by an id, an institution or a kind keeps what has it, on the page and in the file', async () => {
+  const { institutionId, staff, projects } = harness.peers
+  const base = `/projects/${projects.demo.projectId}`
+  const none = randomUUID()
+  for (const [page, file, filter, wanted] of [
+    [`${base}/developers`, `${base}/developers/grants.csv`, 'institution', institutionId],
+    [`${base}/developers`, `${base}/developers/signing-secrets.csv`, 'institution', institutionId],
+    [`${base}/receivers`, `${base}/receivers/pauses.csv`, 'pauses_of', 'notify'],
+    ['/ledger', '/ledger/refused.csv', 'settlement', staff.refusedId],
+    ['/inbox', '/inbox.csv', 'item', staff.refundId],
+    ['/inbox', '/inbox.csv', 'item', staff.suspenseId],
+  ] as const) {
+    const query = `?${filter}=${wanted}`
+    const rows = cellsOf((await browser.get(`${file}${query}`)).text).slice(1)
+    expect([file, filter, rows.length > 0]).toEqual([file, filter, true])
+    // Not every file of an institution has its id.
+    const others = rows.filter((row) => wanted !== institutionId && !row.includes(wanted))
+    expect(others).toEqual([])
+    const { text: shown } = await browser.get(`${page}${query}`)
+    const cells = [...shown.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) => cell)
+    expect([page, filter, cells.some((cell) => cell.includes(wanted))]).toEqual([
+      page,
+      filter,
+      true,
+    ])
+    const other = filter === 'pauses_of' ? 'onboarding' : none
+    const left = cellsOf((await browser.get(`${file}?${filter}=${other}`)).text)
+    expect([file, filter, left.length]).toEqual([file, filter, 1])
+  }
+})
 
 it('a filter value that is no id, or not one of the list’s words, is refused', async () => {
   const { projectId } = harness.peers.projects.demo
