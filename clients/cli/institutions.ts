@@ -26,6 +26,7 @@ import {
   withAccess,
 } from './access.ts'
 import type { Command, CommandContext } from './command.ts'
+import { isOfId } from './operations/list-command.ts'
 import { jsonLine, printable, time, wordOf } from './output/print.ts'
 import { type ListShape, pagesOf, printList } from './output/table.ts'
 import { wholeNumber } from './parser/whole-number.ts'
@@ -140,7 +141,8 @@ const list: AccessWork = async (context, access) => {
   const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
   const pages = pagesOf(limit, async (pageSize, pageToken) => {
     const page = await access.listInstitutions({ ...wanted, pageSize, pageToken })
-    return { items: page.institutions, nextPageToken: page.nextPageToken }
+    const items = page.institutions.filter(isOfId(context, (one) => one.institutionId))
+    return { items, nextPageToken: page.nextPageToken }
   })
   await printList(context, institutionShape, pages)
 }

@@ -13,6 +13,7 @@ import { oneOperand } from '../access.ts'
 import { hasMerchantKeys, merchantKeyOptions, merchantOptions } from '../api/merchant.ts'
 import { type Command, type CommandContext, optionsFor } from '../command.ts'
 import { connect } from '../connection.ts'
+import { isOfId } from '../operations/list-command.ts'
 import { jsonLine, printable, time, wordOf } from '../output/print.ts'
 import { type ListShape, pagesOf, printList } from '../output/table.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
@@ -80,9 +81,11 @@ function reviews(context: CommandContext): Promise<void> {
   const limit = wholeNumber(context.options['limit'] ?? '50', 'limit', 1_000_000)
   const billPaymentId = context.options['id'] ?? ''
   return withCatalogue(context, async (_, catalogue) => {
-    const pages = pagesOf(limit, (pageSize, pageToken) =>
-      catalogue.listReviews({ billPaymentId, pageSize, pageToken }),
-    )
+    const pages = pagesOf(limit, async (pageSize, pageToken) => {
+      const page = await catalogue.listReviews({ billPaymentId, pageSize, pageToken })
+      const items = page.items.filter(isOfId(context, (item) => item.billPaymentId))
+      return { ...page, items }
+    })
     await printList(context, reviewShape, pages)
   })
 }

@@ -48,6 +48,8 @@ export type ListSpec<S extends DescMessage> = Shared<S> & {
   cells(item: MessageShape<S>): readonly string[]
   /** What a person reads when there is nothing. */
   none: string
+  /** The id of an item, where the option `--id` lists the item of one id alone. */
+  idOf?(item: MessageShape<S>): string
   /** Reads a page. */
   read(reader: Reader, page: Page): Promise<{ items: MessageShape<S>[]; nextPageToken: string }>
 }
@@ -80,7 +82,7 @@ const projectOption = { project: 'UUID, or a name in sandbox.json (demo)' } as c
 
 /** Makes a command that prints a list in columns, or as JSON, up to `--limit`. */
 export function listCommand<S extends DescMessage>(spec: ListSpec<S>): Command {
-  const { name, summary, headings, cells, none, schema } = spec
+  const { name, summary, headings, cells, none, schema, idOf = () => '' } = spec
   const shape: ListShape<MessageShape<S>> = {
     headings,
     cells: (item) => cells(item).map(printable),
@@ -96,13 +98,23 @@ export function listCommand<S extends DescMessage>(spec: ListSpec<S>): Command {
     run: byEither(spec, (context) =>
       withReader(spec, context, async (reader) => {
         const limit = wholeNumber(context.options['limit'] ?? '50', 'limit', 1_000_000)
-        const pages = pagesOf(limit, (pageSize, pageToken) =>
-          spec.read(reader, { pageSize, pageToken }),
-        )
+        const pages = pagesOf(limit, async (pageSize, pageToken) => {
+          const page = await spec.read(reader, { pageSize, pageToken })
+          return { ...page, items: page.items.filter(isOfId(context, idOf)) }
+        })
         await printList(context, shape, pages)
       }),
     ),
   }
+}
+
+/** Whether an item is the one of `--id`, or there is none: a server from before the filter answers with others, which a script would decide. */
+export function isOfId<T>(
+  { options }: Pick<CommandContext, 'options'>,
+  idOf: (item: T) => string,
+): (item: T) => boolean {
+  const id = options['id']?.toLowerCase()
+  return (item) => id === undefined || idOf(item) === id
 }
 
 /** Works with the keys of a merchant where they were given and the public API can, else with a bearer. */

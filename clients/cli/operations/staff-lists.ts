@@ -58,6 +58,7 @@ export const staffListCommands: Command[] = [
       one.projectId,
     ],
     none: 'no new customers wait',
+    idOf: ({ reviewId }) => reviewId,
     async read({ connection, options }, page) {
       const wanted = { reviewId: options['id'] ?? '', ...page }
       const listed = await connection.client(OnboardingService).listOnboardings(wanted)
@@ -92,6 +93,7 @@ export const staffListCommands: Command[] = [
       one.projectId,
     ],
     none: 'no money is in suspense',
+    idOf: ({ transferId }) => transferId,
     async read({ connection, options }) {
       const wanted = { transferId: options['id'] ?? '' }
       const listed = await connection.client(BalanceService).listSuspenseItems(wanted)
@@ -127,6 +129,7 @@ export const staffListCommands: Command[] = [
     headings: ['FOUND', 'SETTLEMENT', 'PROJECT', 'REASON'],
     cells: (one) => [time(one.refuseTime), one.settlementId, one.projectId, one.reason],
     none: 'no settlement is refused',
+    idOf: ({ settlementId }) => settlementId,
     async read({ connection, options }, page) {
       const wanted = { settlementId: options['id'] ?? '', ...page }
       const listed = await connection.client(SettlementPostingService).getBackfill(wanted)
@@ -154,6 +157,7 @@ export const staffListCommands: Command[] = [
       one.projectId,
     ],
     none: 'no refunds wait',
+    idOf: ({ refundId }) => refundId,
     async read({ connection, options }, page) {
       const state = valueOf(WaitingRefundState, options['state'] ?? 'failed', 'state')
       const operations = connection.client(PaymentOperationsService)
@@ -179,6 +183,7 @@ export const staffListCommands: Command[] = [
       one.projectId,
     ],
     none: 'no pushes were given up',
+    idOf: ({ deliveryId }) => deliveryId,
     async read({ connection, options }, page) {
       const state = valueOf(DeliveryState, options['state'], 'state')
       const deliveryId = options['id'] ?? ''
