@@ -32,29 +32,38 @@ const apart = [
 
 /** The longest ones of each project, in the order in which they begin. */
 const longest = [
-  'test/browser/every-page',
   'test/rpc/request-memory',
+  'test/browser/every-page',
+  'test/browser/site',
   'test/delivery/recovery',
   'local/preflight/launch-errors',
-  'test/delivery/leases',
   'local/launch',
+  'test/delivery/leases',
+  'test/simulator/receivers-memory',
   'test/browser/live',
+  'local/postgres/postgres',
   'local/stores',
-  'test/browser/pages',
   'test/simulator/kill',
+  'test/browser/pages',
   'test/simulation/simulation',
   'test/console/browser-pages',
-  'test/connectors/stripe',
   'test/connectors/momo',
+  'test/connectors/stripe',
+  'test/events/loss',
+  'tools/fuzz/fuzz',
   'test/events/cluster',
   'test/simulator/conformance',
-  'test/events/loss',
+  'test/events/direct-publisher',
   'test/delivery/stalled-tail',
+  'test/console/browser-actions',
+  'test/edge/stalled-bodies',
 ]
 
-/** Both run at once. */
-function project(name: string, test: { include: string[]; exclude: string[]; isolate: boolean }) {
-  return { extends: true as const, test: { name, ...test } }
+type Group = { include: string[]; exclude: string[]; isolate: boolean; maxWorkers: number }
+
+/** Groups run one after the other. */
+function group(name: string, groupOrder: number, settings: Group) {
+  return { extends: true as const, test: { name, ...settings, sequence: { groupOrder } } }
 }
 
 export default defineConfig({
@@ -65,19 +74,20 @@ export default defineConfig({
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // Processes, not threads: a server started by a test is tied to the life of its test's process.
     pool: 'forks',
-    // One more than CI has cores: a third of the time of most files is waiting.
-    maxWorkers: 3,
     // No claim: the time of a test that will never end, on a machine that stalls.
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
     sequence: { sequencer: longestFirst(longest) },
     projects: [
-      project('apart', { include: apart, exclude, isolate: true }),
-      project('together', {
+      // Browsers and processes of the product: one more worker than CI has cores keeps these busy.
+      group('apart', 0, { include: apart, exclude, isolate: true, maxWorkers: 3 }),
+      // Half of the time of these is waiting: with three workers the cores were idle for a third of it.
+      group('together', 1, {
         include: ['**/*.test.ts'],
         exclude: [...exclude, ...apart],
         isolate: false,
+        maxWorkers: 5,
       }),
     ],
   },
