@@ -16,6 +16,8 @@ export type Member = {
 
 /** Faults at certain moments, in a share of the cases. */
 export type Targeted = {
+  /** How many faults of any kind there were. */
+  injected(): number
   /** A POST or an RPC of the process is on its way. */
   onCall(process: Process): void
   /** The broker has stored a message, and nobody has it yet. */
@@ -42,6 +44,7 @@ export function injectFaults(
   broker: Broker,
 ): Targeted {
   const { random } = scheduler
+  const { record, injected } = createFaultLog(scheduler)
 
   function every(meanMs: number | undefined, inject: () => void): void {
     if (meanMs === undefined) return
@@ -56,7 +59,7 @@ export function injectFaults(
   function crash(member: Member): void {
     const { process } = member
     if (!process.isAlive) return
-    scheduler.record(process.name, 'CRASHES')
+    record(process.name, 'CRASHES')
     process.isAlive = false
     member.crash()
     scheduler.after(random.whole(10, maxDownMs), () => member.start())
@@ -66,7 +69,7 @@ export function injectFaults(
     if (!process.isAlive || process.pausedUntilMs > scheduler.nowMs()) return
     const isLong = random.next() < plan.longPauseShare
     const pauseMs = isLong ? random.whole(longPauseMs.min, longPauseMs.max) : random.whole(1, 4_000)
-    scheduler.record(process.name, `PAUSES for ${pauseMs} ms`)
+    record(process.name, `PAUSES for ${pauseMs} ms`)
     process.pausedUntilMs = scheduler.nowMs() + pauseMs
   }
 
@@ -74,7 +77,7 @@ export function injectFaults(
     if (!member.process.isAlive) return
     const { min, max } = random.pick(cutMs)
     const forMs = random.whole(min, max)
-    scheduler.record(member.process.name, `CUT OFF from the database for ${forMs} ms`)
+    record(member.process.name, `CUT OFF from the database for ${forMs} ms`)
     member.cut(forMs)
   }
 
@@ -87,7 +90,7 @@ export function injectFaults(
 
   function stopBroker(isWiped: boolean): void {
     if (!broker.isUp()) return
-    scheduler.record('broker', isWiped ? 'STOPS and loses its store' : 'STOPS')
+    record('broker', isWiped ? 'STOPS and loses its store' : 'STOPS')
     broker.stop(isWiped)
     scheduler.after(random.whole(10, maxDownMs), () => {
       scheduler.record('broker', 'starts')
@@ -99,6 +102,7 @@ export function injectFaults(
   const isTargeted = (): boolean =>
     scheduler.nowMs() < plan.faultsMs && random.next() < plan.targetedShare
   return {
+    injected,
     onCall(process) {
       const member = members.find((one) => one.process === process)
       if (kinds.length > 0 && member !== undefined && isTargeted())
@@ -107,5 +111,17 @@ export function injectFaults(
     onStored() {
       if (plan.brokerEveryMs !== undefined && isTargeted()) stopBroker(true)
     },
+  }
+}
+
+/** Records faults in the history and counts them. */
+function createFaultLog(scheduler: Scheduler) {
+  let count = 0
+  return {
+    record(actor: string, what: string): void {
+      count += 1
+      scheduler.record(actor, what)
+    },
+    injected: () => count,
   }
 }

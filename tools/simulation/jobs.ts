@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
-import type { PartResult, Runner, RunnerOptions } from './runner.ts'
+import type { Runner, RunnerOptions, SeedResult } from './runner.ts'
 
 /** Starts a process that runs seeds. Its calls reject when the process ends. */
 export function startJob(options: RunnerOptions): Runner {
@@ -18,8 +18,8 @@ export function startJob(options: RunnerOptions): Runner {
     async run(seed) {
       const answer = once(child, 'message')
       child.send(seed)
-      const [results] = await Promise.race([answer, lost])
-      return results as PartResult[]
+      const [result] = await Promise.race([answer, lost])
+      return result as SeedResult
     },
     async close() {
       if (child.connected) child.disconnect()

@@ -1,6 +1,6 @@
 // The parts of the simulation, and the schemas that they need.
 
-/** What a seed runs, one after the other. */
+/** What seeds run in turn. */
 export const partNames = ['delivery', 'bills', 'payments'] as const
 export type PartName = (typeof partNames)[number]
 

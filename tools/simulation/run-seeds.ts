@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { startJob } from './jobs.ts'
 import { type PartName, partNames, services } from './parts.ts'
 import { startDatabases } from './postgres/databases.ts'
-import type { PartResult, Runner, RunnerOptions } from './runner.ts'
+import type { Runner, RunnerOptions, SeedResult } from './runner.ts'
 
 /** Which seeds, for how long. */
 export type Wanted = {
@@ -11,7 +11,7 @@ export type Wanted = {
   count: number
   /** No seed begins after that. */
   withinMs: number
-  /** The only part to run; all when undefined. */
+  /** The part that every seed runs; when undefined, seeds run all parts in turn. */
   part: string | undefined
   /** A superuser's URL of an empty database; a server of its own when undefined. */
   database: string | undefined
@@ -66,23 +66,25 @@ async function runnerHere(options: RunnerOptions): Promise<Runner> {
 /** Collects what seeds come to, in any order. */
 function createReport(parts: readonly PartName[], showsHistory: boolean) {
   const digests = new Map<number, string>()
-  const totals = new Map(parts.map((name) => [name, { seeds: 0, tookMs: 0 }]))
+  const totals = new Map(parts.map((name) => [name, { seeds: 0, tookMs: 0, faults: 0 }]))
   let isBroken = false
   return {
     isBroken: () => isBroken,
-    add(seed: number, results: readonly PartResult[]): void {
-      digests.set(seed, results.map(({ digest }) => digest).join(' '))
-      for (const { name, tookMs, broken, history } of results) {
-        const total = totals.get(name)
-        if (total !== undefined)
-          Object.assign(total, { seeds: total.seeds + 1, tookMs: total.tookMs + tookMs })
-        if (showsHistory || broken.length > 0) for (const line of history) say(line)
-        if (broken.length === 0) continue
-        isBroken = true
-        say(`seed ${seed} of ${name} broke these rules:`)
-        for (const line of broken) say(`  ${line}`)
-        say(`repeat it: npm run simulate -- --part ${name} --seed ${seed}`)
+    add(seed: number, result: SeedResult): void {
+      const { part, digest, broken, history } = result
+      digests.set(seed, digest)
+      const total = totals.get(part)
+      if (total !== undefined) {
+        total.seeds += 1
+        total.tookMs += result.tookMs
+        total.faults += result.faults
       }
+      if (showsHistory || broken.length > 0) for (const line of history) say(line)
+      if (broken.length === 0) return
+      isBroken = true
+      say(`seed ${seed} of ${part} broke these rules:`)
+      for (const line of broken) say(`  ${line}`)
+      say(`repeat it: npm run simulate -- --part ${part} --seed ${seed}`)
     },
     /** The digest is of the seeds in their order, not in that in which they ended. */
     end(first: number, wanted: number): void {
@@ -91,8 +93,9 @@ function createReport(parts: readonly PartName[], showsHistory: boolean) {
       say(`seeds: ${digests.size} from ${first}, histories: ${all.digest('hex')}`)
       if (digests.size < wanted && !isBroken)
         say(`${digests.size} of ${wanted} seeds: the time is over`)
-      for (const [name, { seeds, tookMs }] of totals) {
-        say(`${name}: ${seeds} seeds, ${(tookMs / 1_000).toFixed(1)} s`)
+      for (const [name, { seeds, tookMs, faults }] of totals) {
+        if (seeds > 0)
+          say(`${name}: ${seeds} seeds, ${faults} faults, ${(tookMs / 1_000).toFixed(1)} s`)
       }
     },
   }

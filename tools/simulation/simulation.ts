@@ -22,8 +22,8 @@ export type Simulation = {
   skewMs(): number
 }
 
-/** What a run has found: the rules that it broke, in words. */
-export type Result = { broken: string[]; history: readonly string[] }
+/** What a run has found: the rules that it broke, in words; and how many faults it met. */
+export type Result = { broken: string[]; history: readonly string[]; faults: number }
 
 /** Simulated time after the faults in which all must have come to its end: leases expire and breakers close within it. */
 const recoveryMs = 300_000
@@ -91,7 +91,7 @@ export async function runToRest(
 
 /** Ends the processes, so that their sessions go back to the server. */
 export async function endRun(
-  { scheduler }: Simulation,
+  { scheduler, targeted }: Simulation,
   members: readonly Member[],
   broken: string[],
 ): Promise<Result> {
@@ -100,5 +100,5 @@ export async function endRun(
     crash()
   }
   await scheduler.run(() => false, scheduler.nowMs() + recoveryMs)
-  return { broken, history: scheduler.history() }
+  return { broken, history: scheduler.history(), faults: targeted.injected?.() ?? 0 }
 }
