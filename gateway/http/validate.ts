@@ -201,7 +201,8 @@ export function compileQuery<S extends TObject>(
     const repeated = Object.keys(query).find((name) => Array.isArray(query[name]))
     if (repeated !== undefined) throw invalidField(shownName(repeated), 'must be given once')
     if (query['version'] !== version) {
-      throw new Failure('VERSION_NOT_SUPPORTED', `version must be exactly ${version}.`)
+      const message = `version must be exactly ${version}.`
+      throw new Failure('VERSION_NOT_SUPPORTED', message, { details: { field: 'version' } })
     }
     return check(withoutEmpty(query, names), false)
   }

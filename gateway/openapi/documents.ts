@@ -155,10 +155,8 @@ function askedVersion(given: unknown): ContractVersion {
   if (given === undefined) return defaultVersion
   const version = contractVersions.find((candidate) => candidate === given)
   if (version !== undefined) return version
-  throw new Failure(
-    'VERSION_NOT_SUPPORTED',
-    `version must be one of ${contractVersions.join(', ')}.`,
-  )
+  const message = `version must be one of ${contractVersions.join(', ')}.`
+  throw new Failure('VERSION_NOT_SUPPORTED', message, { details: { field: 'version' } })
 }
 
 async function makeDocuments(rows: readonly RouteRow[], publicBaseUrl: string) {

@@ -106,16 +106,16 @@ describe('POST /bill_payments/pay', () => {
     expect(edge.seen.bills.paid.map((request) => request.clientReceiptId)).toEqual(['', undefined])
   })
 
-  it.each<[Reason, number]>([
+  it.each<[Reason, number, string?]>([
     ['BILLER_NOT_FOUND', 404],
     ['PRODUCT_NOT_FOUND', 404],
-    ['CUSTOMER_REFERENCE_INVALID', 400],
-    ['AMOUNT_OUT_OF_RANGE', 400],
-    ['CURRENCY_NOT_SUPPORTED', 400],
+    ['CUSTOMER_REFERENCE_INVALID', 400, 'customer_reference'],
+    ['AMOUNT_OUT_OF_RANGE', 400, 'amount'],
+    ['CURRENCY_NOT_SUPPORTED', 400, 'currency'],
     ['INSUFFICIENT_FUNDS', 409],
     ['IDEMPOTENCY_KEY_CONFLICT', 409],
     ['IDEMPOTENCY_KEY_IN_PROGRESS', 409],
-  ])('POST /bill_payments/pay forwards %s', async (reason, status) => {
+  ])('POST /bill_payments/pay forwards %s', async (reason, status, field) => {
     edge.seen.bills.refusal = reason
     const seen = await pay()
     expect(seen.status).toBe(status)
@@ -123,11 +123,13 @@ describe('POST /bill_payments/pay', () => {
       'code',
       'doc_url',
       'errorCode',
+      ...(field === undefined ? [] : ['field']),
       'message',
       'status',
       'timestamp',
     ])
     expect(seen.body).toMatchObject({ code: status, errorCode: reason })
+    expect(seen.body['field']).toBe(field)
     expect(JSON.stringify(seen.body)).not.toContain('an inner word')
     const wait = reason === 'IDEMPOTENCY_KEY_IN_PROGRESS' ? '1' : null
     expect(seen.headers.get('retry-after')).toBe(wait)

@@ -60,7 +60,8 @@ describe('/openapi.json', () => {
     async (version) => {
       const answer = await get(`/openapi.json?version=${version}`)
       expect(answer.status).toBe(400)
-      expect(await answer.json()).toMatchObject({ errorCode: 'VERSION_NOT_SUPPORTED', code: 400 })
+      const refused = { errorCode: 'VERSION_NOT_SUPPORTED', code: 400, field: 'version' }
+      expect(await answer.json()).toMatchObject(refused)
     },
   )
 

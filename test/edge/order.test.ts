@@ -208,6 +208,14 @@ describe.each(goodRequests)('$method $path', (good) => {
     expect(seen.body['missing']).toEqual(isListed ? ['version', ...good.required] : undefined)
   })
 
+  it(`${good.method} ${good.path} names the parameter of another version in field, but on /quote`, async () => {
+    const draft = draftOf(good)
+    draft.query['version'] = '2020-01-01'
+    const { body } = await send(draft)
+    expect(body['message']).toMatch(/^version must be exactly /)
+    expect(body['field']).toBe(good.errors === 'quote' ? undefined : 'version')
+  })
+
   it.each(['version', ...good.required])(
     `${good.method} ${good.path} refuses a repeated %s`,
     async (name) => {

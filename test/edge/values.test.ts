@@ -180,7 +180,11 @@ describe('a value of a route to come', () => {
       headers: draft.headers,
       body,
     })
-    expect(seen.body).toMatchObject({ code: 400, errorCode: reason ?? 'INVALID_PARAMETER' })
+    expect(seen.body).toMatchObject({
+      code: 400,
+      errorCode: reason ?? 'INVALID_PARAMETER',
+      ...(reason === 'RECEIPT_ID_NOT_ACCEPTED' ? { field } : {}),
+    })
   })
 
   it.each<[string, unknown, string, string?]>([

@@ -90,7 +90,8 @@ export const billPaymentRoutes = [
 
 function refuseReceiptId(value: unknown, isPlain: boolean): BillPayBody {
   if (typeof value === 'object' && value !== null && Object.hasOwn(value, 'receipt_id')) {
-    throw new Failure('RECEIPT_ID_NOT_ACCEPTED', 'receipt_id is not accepted in a request.')
+    const message = 'receipt_id is not accepted in a request.'
+    throw new Failure('RECEIPT_ID_NOT_ACCEPTED', message, { details: { field: 'receipt_id' } })
   }
   return checkBillPay(value, isPlain)
 }
@@ -136,17 +137,21 @@ function given(payment: BillPayment | undefined): BillPayment {
   return payment
 }
 
-/** The texts of the API for refusals of the catalogue; a refusal that names a field keeps its own. */
-const refusals: Partial<Record<Reason, string>> = {
-  CUSTOMER_REFERENCE_INVALID: 'customer_reference is not of the form that this biller uses.',
-  AMOUNT_OUT_OF_RANGE: 'amount is not within what this product takes.',
-  CURRENCY_NOT_SUPPORTED: 'currency is not one that this product takes.',
+/** Refusals of the catalogue: the field that each is about, and what is wrong with it. */
+const refusals: Partial<Record<Reason, { field: string; problem: string }>> = {
+  CUSTOMER_REFERENCE_INVALID: {
+    field: 'customer_reference',
+    problem: 'is not of the form that this biller uses',
+  },
+  AMOUNT_OUT_OF_RANGE: { field: 'amount', problem: 'is not within what this product takes' },
+  CURRENCY_NOT_SUPPORTED: { field: 'currency', problem: 'is not one that this product takes' },
 }
 
 function publicBillError(error: unknown): never {
-  const message = error instanceof Failure ? refusals[error.reason] : undefined
-  if (error instanceof Failure && message !== undefined) {
-    throw new Failure(error.reason, message, { cause: error })
+  const known = error instanceof Failure ? refusals[error.reason] : undefined
+  if (error instanceof Failure && known !== undefined) {
+    const { field, problem } = known
+    throw new Failure(error.reason, `${field} ${problem}.`, { details: { field }, cause: error })
   }
   return toPublicError()(error)
 }
