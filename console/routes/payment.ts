@@ -113,7 +113,7 @@ async function show(work: ProjectWork, { clients, publicBaseUrl }: Options) {
       payersOf(work, payment, publicBaseUrl),
       payeesOf(payment),
     ],
-    qr: await qrOf(payment, publicBaseUrl),
+    qr: await qrOf(work, payment, publicBaseUrl),
     timeline: timeline.slice(-shownLines),
     older:
       timeline.length > shownLines
@@ -131,15 +131,25 @@ async function readApprovals(work: ProjectWork, { refundApprovals }: Clients, pa
   return (await refundApprovals.listApprovals({ projectId, subjectId, pageSize: 5 })).approvals
 }
 
-function linkOf({ linkToken }: Payer, publicBaseUrl: string): string {
-  return linkToken === '' ? '' : `${publicBaseUrl}/pay/${linkToken}`
+/** Whether the person may have payers' links: a payment can be cancelled through its payer's link. */
+function seesLinks({ may }: ProjectWork): boolean {
+  return may('payweave.payments.v1.PaymentsService/CancelPayment')
+}
+
+/** The payer's link; empty for a payer without one and for people who may not have it. */
+function linkOf(work: ProjectWork, { linkToken }: Payer, publicBaseUrl: string): string {
+  return linkToken === '' || !seesLinks(work) ? '' : `${publicBaseUrl}/pay/${linkToken}`
 }
 
 /** The QR code of the only payer as long as they may pay; with more the page would grow too heavy, and each has a file. */
-async function qrOf({ payers }: Payment, publicBaseUrl: string): Promise<string | undefined> {
+async function qrOf(
+  work: ProjectWork,
+  { payers }: Payment,
+  publicBaseUrl: string,
+): Promise<string | undefined> {
   const [payer] = payers
   if (payer?.state !== PayerState.PENDING || payers.length > 1) return undefined
-  const link = linkOf(payer, publicBaseUrl)
+  const link = linkOf(work, payer, publicBaseUrl)
   return link === '' ? undefined : await drawQr(link)
 }
 
@@ -148,10 +158,9 @@ async function sendQr(work: ProjectWork, { clients, publicBaseUrl }: Options) {
   const { payerId } = pathId(work, 'payerId')
   const { payment } = await clients.payments.getPayment(idsOf(work))
   const payer = payment?.payers.find((one) => one.payerId === payerId)
-  if (payer === undefined || payer.linkToken === '') {
-    throw new Failure('ENDPOINT_NOT_FOUND', 'There is no payer with a link.')
-  }
-  return work.reply.type('image/svg+xml').send(await drawQr(linkOf(payer, publicBaseUrl)))
+  const link = payer === undefined ? '' : linkOf(work, payer, publicBaseUrl)
+  if (link === '') throw new Failure('ENDPOINT_NOT_FOUND', 'There is no payer with a link.')
+  return work.reply.type('image/svg+xml').send(await drawQr(link))
 }
 
 function factsOf({ may }: ProjectWork, payment: Payment): Section {
@@ -173,14 +182,20 @@ function factsOf({ may }: ProjectWork, payment: Payment): Section {
 
 function payersOf(work: ProjectWork, payment: Payment, publicBaseUrl: string): Section {
   const { currency, payers } = payment
-  const qrCell = (payer: Payer): Cell => {
+  const isLinked = seesLinks(work)
+  const linkCells = (payer: Payer): Cell[] => {
+    const link = linkOf(work, payer, publicBaseUrl)
     const href = `${pathOf(work)}/payers/${payer.payerId}/qr.svg`
-    return payer.linkToken !== '' ? { text: 'QR code', href } : text('')
+    return [link === '' ? text('') : { text: 'QR code', href }, code(link)]
   }
+  const head = ['Number', 'Name', 'Pays by', 'Amount', 'Fee', 'State']
   return {
     heading: 'Payers',
+    note: isLinked
+      ? undefined
+      : 'A payment can be cancelled through a payer’s link, so links are only for people who may cancel it.',
     table: {
-      head: ['Number', 'Name', 'Pays by', 'Amount', 'Fee', 'State', 'QR', 'Link'],
+      head: isLinked ? [...head, 'QR', 'Link'] : head,
       empty: 'No payers.',
       rows: payers.map((payer) => [
         text(payer.mobileNumber),
@@ -191,8 +206,7 @@ function payersOf(work: ProjectWork, payment: Payment, publicBaseUrl: string): S
         amount(money(payer.amountMinor, currency)),
         amount(money(payer.feeMinor, currency)),
         { state: wordOf(PayerState, payer.state) },
-        qrCell(payer),
-        code(linkOf(payer, publicBaseUrl)),
+        ...(isLinked ? linkCells(payer) : []),
       ]),
     },
   }

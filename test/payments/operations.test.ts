@@ -49,6 +49,24 @@ async function refundShown(paymentId: string): Promise<RefundState | undefined> 
 const list = (state: WaitingRefundState, pageToken = '', pageSize = 1) =>
   as('support', () => operations.listWaitingRefunds({ state, pageToken, pageSize }))
 
+it('people who may not cancel a payment get no payer’s link, through which it can be cancelled', async () => {
+  const { projectId } = harness
+  const { paymentId, payers } = await harness.create({ payers: [payer()] })
+  const linkFor = async (role: string) => {
+    const held = role.startsWith('merchant') ? `${role}:${projectId}` : role
+    const get = () => harness.byHand.getPayment({ projectId, paymentId })
+    const { payment } = await as(held, get, { projectId })
+    return payment?.payers[0]?.linkToken
+  }
+  const { linkToken } = at(payers)
+  expect(linkToken).not.toBe('')
+  for (const role of ['merchant_viewer', 'finance']) expect(await linkFor(role)).toBe('')
+  for (const role of ['merchant_developer', 'support', 'operator', 'administrator']) {
+    expect(await linkFor(role)).toBe(linkToken)
+  }
+  expect((await harness.get(paymentId)).payers[0]?.linkToken).toBe(linkToken)
+})
+
 describe('refunds that wait', () => {
   it('refunds that wait are listed oldest first, sent ones and failed ones apart, page after page', async () => {
     const refunds = [await refund(), await refund(), await refund()]

@@ -63,7 +63,7 @@ export type TokenOf = (payer: Pick<Payer, 'payerId' | 'linkKeyId'>) => string
 
 /**
  * A payment as a message, amounts in minor units, complete with type names: the library copies messages without one.
- * `tokenOf` returns the payers' link tokens; leave it out for events, which never contain them.
+ * `tokenOf` returns the payers' link tokens; leave it out for events and for people who may not have them.
  */
 export function paymentMessage(payment: PaymentOrDraft, tokenOf?: TokenOf): PaymentMessage {
   return {

@@ -12,6 +12,8 @@ import {
 import { approvalMessage } from '#platform/approvals/approval-service.ts'
 import { isByHand } from '#platform/approvals/approvals.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
+import { mayCall } from '#platform/rpc/auth/roles.ts'
+import { currentContext } from '#platform/rpc/context.ts'
 import { linkTokenOf } from '../domain/links.ts'
 import type { NewPayment } from '../domain/new-payment.ts'
 import type { Payment } from '../domain/payment.ts'
@@ -42,7 +44,8 @@ const maxOpen = 10_000
  */
 export function paymentsService(payments: PaymentContext): ServiceImpl<typeof PaymentsService> {
   const tokenOf: TokenOf = (payer) => linkTokenOf(payments.linkKeys(), payer)
-  const message = (payment: Payment) => paymentMessage(payment, tokenOf)
+  const message = (payment: Payment) =>
+    paymentMessage(payment, seesLinks(payment.projectId) ? tokenOf : undefined)
   const answer = (payment: Payment) => ({ payment: message(payment) })
   return {
     async createPayment(request, context) {
@@ -92,6 +95,13 @@ export function paymentsService(payments: PaymentContext): ServiceImpl<typeof Pa
       return countsMessage(counts, maxOpen)
     },
   }
+}
+
+/** Whether the caller may have payers' links, where one can cancel: every caller but a person who may not call CancelPayment. */
+function seesLinks(projectId: string): boolean {
+  const person = currentContext()?.caller?.person
+  const cancelling = 'payweave.payments.v1.PaymentsService/CancelPayment'
+  return person === undefined || mayCall(person.memberships, cancelling, projectId)
 }
 
 function paymentKey(

@@ -126,7 +126,7 @@ it('a push of an onboarding shows its path and its body', async () => {
   expect(text).toContain('of an onboarding')
 })
 
-it('each payer with a link has a QR code file; a page with one payer who can still pay shows it', async () => {
+it('each payer with a link has a QR code file, and a page with one payer who can still pay shows it, to people who may cancel', async () => {
   const { payment, projectId: demo } = harness.peers.projects.demo
   const [payer] = payment.payers
   if (payer === undefined) throw new Error('a payment with a payer')
@@ -149,6 +149,17 @@ it('each payer with a link has a QR code file; a page with one payer who can sti
   }
   const missing = [await ama.get(file(without.payerId)), await ama.get(file(randomUUID()))]
   payment.payers.splice(1)
+  const shownTo: [link: boolean, qr: boolean, why: boolean, fileStatus: number][] = []
+  for (const id of ['esi', 'kwame', 'yaw', 'abena']) {
+    const person = await harness.signedIn(id)
+    const page = (await person.get(self)).text
+    shownTo.push([
+      page.includes(payer.linkToken),
+      page.includes('QR code'),
+      page.includes('links are only for people who may cancel'),
+      (await person.get(file(payer.payerId))).status,
+    ])
+  }
   payer.state = before
   expect(only).toContain(codes[0])
   expect(text).not.toContain(codes[0])
@@ -156,4 +167,7 @@ it('each payer with a link has a QR code file; a page with one payer who can sti
   expect(codes[1]).toMatch(/^<svg/)
   expect(codes[1]).not.toBe(codes[0])
   expect(missing.map(({ status }) => status)).toEqual([404, 404])
+  const none = [false, false, true, 404]
+  const all = [true, true, false, 200]
+  expect(shownTo).toEqual([none, none, all, all])
 })

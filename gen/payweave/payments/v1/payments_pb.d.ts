@@ -135,7 +135,8 @@ export declare type Payer = Message<"payweave.payments.v1.Payer"> & {
 
   /**
    * Token of the payer's hosted page. Anyone who has it can open the page, so it is set only in responses of PaymentsService,
-   * never in events. Empty when the payer has no link (fraud block).
+   * never in events. Empty when the payer has no link (fraud block), and for a person of the console who may not call
+   * CancelPayment, since the page lets an only payer cancel.
    *
    * @generated from field: string link_token = 17;
    */
