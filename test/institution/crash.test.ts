@@ -19,6 +19,7 @@ import { reportTransfer } from '../../services/institution/operations/reports.ts
 import type { Peers } from '../../services/institution/ports/peers.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
+import { no } from './accounts.ts'
 import { type Harness, type Order, settings, startHarness } from './harness.ts'
 
 let harness: Harness
@@ -288,6 +289,50 @@ describe.each(kinds)('a %s', (kind) => {
     // What comes by the clock is repeated more often in one run than in another, and at least once in all.
     expect(missed.filter(({ time }) => time === 1)).toEqual([])
   })
+})
+
+it('a refused claim never begins: a call that cancels it may still be executed', async () => {
+  const { ama, asked, before } = scenario('transfer with a quote')
+  const first = startProcess({ name: 'beginMovement', time: 1, when: 'before' })
+  void send(first.engine, asked).catch(() => {})
+  await first.died
+  ama.balance = 1n
+  harness.testClock.advance(settings.leaseMs + 1_000)
+  // The second holder gets no answer to its call, which is executed later.
+  const { movements } = harness.peers
+  let late: (() => Promise<unknown>) | undefined
+  const { cancelMovement } = movements
+  movements.cancelMovement = (...args) => {
+    if (late !== undefined) return cancelMovement(...args)
+    late = () => cancelMovement(...args)
+    // Money has come when the next holder takes the claim.
+    ama.balance = before
+    return Promise.reject(no('TIMEOUT'))
+  }
+  const second = startProcess()
+  const { transaction } = await ending(second.engine, asked, 'transfer with a quote', new Set())
+  movements.cancelMovement = cancelMovement
+  expect(late).toBeDefined()
+  await late?.()
+  expect(transaction).toBeUndefined()
+  expect(ama.balance).toBe(before)
+  await second.engine.close()
+})
+
+it('a claim whose quote was released does not use it', async () => {
+  const one = scenario('p2p with a quote, refused')
+  const { ama, quote, asked } = one
+  const first = startProcess({ name: 'transaction_drop', time: 1, when: 'before' })
+  void send(first.engine, asked).catch(() => {})
+  await first.died
+  expect(quote?.reservedBy).toBeUndefined()
+  ama.balance = 1_000_000n
+  harness.testClock.advance(settings.leaseMs + 1_000)
+  const second = startProcess()
+  const { transaction } = await ending(second.engine, asked, 'p2p with a quote', new Set())
+  expect(transaction).toBeUndefined()
+  expect(ama.balance).toBe(1_000_000n)
+  await second.engine.close()
 })
 
 it('an unleased claim whose money was spent meanwhile is dropped and can never begin', async () => {

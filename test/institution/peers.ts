@@ -126,7 +126,9 @@ export function newQuotes(now: () => Date) {
 export function newBackend() {
   const transfers = new Map<string, { request: CreateTransferRequest; state: TransferState }>()
   const refused = new Set<string>()
-  const state = { creates: 0, enquiries: 0, refusals: 0, isDown: false, refusesAll: false }
+  const counts = { creates: 0, enquiries: 0, refusals: 0 }
+  /** `isMoving`: the money of pending transfers can no longer be stopped. */
+  const state = { ...counts, isDown: false, refusesAll: false, isMoving: false }
   const answer = <T>(work: () => T): T => {
     if (state.isDown) {
       state.refusals += 1
@@ -165,7 +167,8 @@ export function newBackend() {
         answer(() => {
           const known = transfers.get(transferId)
           if (known === undefined) refused.add(transferId)
-          else if (known.state === TransferState.PENDING) known.state = TransferState.CANCELLED
+          else if (known.state === TransferState.PENDING && !state.isMoving)
+            known.state = TransferState.CANCELLED
           const found = known?.state ?? TransferState.CANCELLED
           return create(CancelTransferResponseSchema, { state: found })
         }),

@@ -182,6 +182,28 @@ describe('an outcome that nobody reports', () => {
     expect(await harness.events(transactionId)).toEqual(['ACCEPTED', 'CANCELLED'])
   })
 
+  it('a transfer that the back end cannot cancel any more is asked about at the pace of enquiries', async () => {
+    const { ama, asked } = sender()
+    const { movementId, transactionId } = await harness.create(asked)
+    const transfer = await eventually(() => harness.backend.transfers.get(movementId) ?? false)
+    harness.backend.state.isMoving = true
+    harness.testClock.advance(settings.transferTtlS * 1_000 + 1_000)
+    const waits = {
+      name: 'test_wait',
+      text: `select extract(epoch from next_time - clock_now())::float8 as s from transaction
+             where movement_id = $1 and lease_token is null and enquiries = 1`,
+    }
+    const { s } = await eventually(
+      async () => (await harness.db.row<{ s: number }>(waits, [movementId])) ?? false,
+    )
+    expect(s).toBeGreaterThan(60)
+    transfer.state = TransferState.COMPLETED
+    harness.backend.state.isMoving = false
+    harness.testClock.advance(300_000)
+    await harness.becomes(transactionId, TransactionStatus.COMPLETED)
+    expect(ama.balance).toBe(990_000n)
+  })
+
   it('an outcome that nobody reports is that of the back end when the deadline came too late', async () => {
     const { ama, asked } = sender()
     const { movementId, transactionId } = await harness.create(asked)

@@ -3,7 +3,7 @@ import { Failure, type Reason, reasons } from '#core/errors/errors.ts'
 import { transactionEvent } from '../api/events.ts'
 import type { Leased, ShownState, Transaction } from '../domain/transaction.ts'
 import { beginMovement, cancelMovement } from '../ports/movements.ts'
-import { acceptClaim, dropClaim, noteRefusal } from '../store/transaction-store.ts'
+import { acceptClaim, dropClaim, forgetRefusal, noteRefusal } from '../store/transaction-store.ts'
 import { putBack } from '../store/work-store.ts'
 import type { Institution } from './institution.ts'
 import { notifyQuote, releaseQuote, reserveQuote } from './quotes.ts'
@@ -59,24 +59,25 @@ async function accept(
 }
 
 /**
- * Leaves nothing of a refused claim; false when the lease was lost. One that had another holder before is first
- * made unable to begin: a call of that holder may still be in flight.
+ * Leaves nothing of a refused claim; false when the lease was lost. The refusal is noted before anything is undone: a later holder
+ * must not begin a movement that a call of this one may still cancel, or use a quote that was released.
  */
 async function giveUp(institution: Institution, claim: Leased): Promise<boolean> {
   const { db, log } = institution
+  // A call of an earlier holder to begin the movement may still be in flight.
+  const mayBegin = claim.attempts > 0
+  if (!mayBegin && claim.quoteId === undefined) return dropClaim(db, claim)
+  if (!(await noteRefusal(db, claim))) return false
   try {
-    if (claim.attempts > 0) await cancelMovement(institution, claim)
+    if (mayBegin) await cancelMovement(institution, claim)
     await releaseQuote(institution, claim)
   } catch (error) {
     log.warn({ err: error }, 'refused claim not cleaned up')
-    // It began while we asked: the next round finds it so.
-    if (error instanceof Failure && error.reason === 'HOLD_CLOSED') {
-      await putBack(db, claim, { firstMs: 100, maxMs: 30_000 })
-      return false
-    }
-    const isOurs = claim.attempts > 0 || (await noteRefusal(db, claim))
-    await putBack(db, claim, { firstMs: 500, maxMs: 30_000 })
-    return isOurs
+    // It began at once, and nothing can cancel it any more: the next round finds it so.
+    const hasBegun = error instanceof Failure && error.reason === 'HOLD_CLOSED'
+    if (hasBegun) await forgetRefusal(db, claim)
+    await putBack(db, claim, { firstMs: hasBegun ? 100 : 500, maxMs: 30_000 })
+    return !hasBegun
   }
   return dropClaim(db, claim)
 }

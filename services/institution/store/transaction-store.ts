@@ -171,16 +171,24 @@ export async function dropClaim(
 
 const refuseStatement = sql(
   'transaction_refuse',
-  `update transaction set is_refused = true
+  `update transaction set is_refused = $3
    where movement_id = $1 and lease_token = $2 and state = 'claimed'`,
 )
 
-/** Notes that a claim is refused although its quote is not given back yet; false when the lease was lost. */
+/** Notes that a claim is refused, before its movement and quote are undone; false when the lease was lost. */
 export async function noteRefusal(
   db: Queryable,
   { movementId, leaseToken }: Leased,
 ): Promise<boolean> {
-  return (await db.run(refuseStatement, [movementId, leaseToken])) === 1
+  return (await db.run(refuseStatement, [movementId, leaseToken, true])) === 1
+}
+
+/** Forgets it: the movement has begun all the same. Changes nothing when the lease was lost. */
+export async function forgetRefusal(
+  db: Queryable,
+  { movementId, leaseToken }: Leased,
+): Promise<void> {
+  await db.run(refuseStatement, [movementId, leaseToken, false])
 }
 
 const acceptStatement = sql(

@@ -48,12 +48,13 @@ const waitStatement = sql(
   `update transaction set lease_token = null, attempts = 0, enquiries = $4,
      told_time = coalesce(told_time, clock_now()),
      next_time = case when outcome is not null then clock_now()
-       else clock_now() + least($3::integer * interval '1 second',
-         greatest(deadline - business_now(), interval '0')) end
+       when deadline > business_now()
+       then clock_now() + least($3::integer * interval '1 second', deadline - business_now())
+       else clock_now() + $3::integer * interval '1 second' end
    where movement_id = $1 and lease_token = $2 and state = 'pending'`,
 )
 
-/** Notes that the back end has the transfer, and waits for its outcome until the next enquiry or the deadline. */
+/** Notes that the back end has the transfer, and waits for its outcome until the next enquiry, or the deadline if that is sooner. */
 export async function waitForOutcome(
   db: Queryable,
   { movementId, leaseToken }: Leased,

@@ -11,6 +11,9 @@ import { readClock } from '../store/history-store.ts'
 import { endTransaction } from '../store/transaction-store.ts'
 import { noteOutcome, waitForOutcome } from '../store/work-store.ts'
 
+/** More are not counted: the column has two bytes. */
+const maxEnquiries = 32_767
+
 /** One step of a leased transfer; true when the transaction has ended. */
 export async function stepTransfer(institution: Institution, row: Leased): Promise<boolean> {
   if (row.outcome !== undefined) return settle(institution, row, row.outcome)
@@ -74,14 +77,14 @@ async function learn(
   { outcome, reason }: { outcome: Outcome | undefined; reason: string },
 ): Promise<void> {
   if (outcome === undefined) {
-    await wait(institution, row, row.enquiries + 1)
+    await wait(institution, row, Math.min(row.enquiries + 1, maxEnquiries))
     return
   }
   await noteOutcome(institution.db, row.movementId, { outcome, reason })
   institution.notify()
 }
 
-/** Until the next enquiry. After the last of the schedule its wait is repeated, until the deadline. */
+/** Until the next enquiry. After the last of the schedule its wait is repeated. */
 async function wait({ db, settings }: Institution, row: Leased, enquiries: number): Promise<void> {
   const { enquiryScheduleS: schedule } = settings
   const waitS = schedule[Math.min(enquiries, schedule.length - 1)] ?? 60
