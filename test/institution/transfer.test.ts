@@ -130,6 +130,8 @@ describe('a transfer from the outside', () => {
       const { ama, asked } = receiver(type, { fees })
       const made = await harness.create(asked)
       expect([made.status, ama.balance]).toEqual([TransactionStatus.PENDING, 1_000_000n])
+      // Only what leaves an account counts.
+      expect(harness.accounts.movements.get(made.movementId)?.request?.limitUse).toBeUndefined()
       await harness.end(made.movementId, TransferOutcome.COMPLETED)
       await harness.becomes(made.transactionId, TransactionStatus.COMPLETED)
       expect(ama.balance).toBe(1_009_900n)

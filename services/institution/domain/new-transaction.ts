@@ -16,7 +16,7 @@ import {
 
 /** A draft that only lacks what its limit counts in the limits' currency. */
 export type Priced = Omit<Draft, 'limit'> & {
-  own: { accountId: string; currency: string; amountMinor: bigint }
+  own: { accountId: string; currency: string; amountMinor: bigint; isCounted: boolean }
 }
 
 /** Validates a request in the order of its refusals, and assigns its ids. */
@@ -51,11 +51,11 @@ export function priceTransaction(request: NewTransaction, session: Session): Pri
   }
 }
 
-/** What counts against the limits: all that leaves the session's account, or what comes to it. */
+/** All that leaves the session's account counts against its limits; what comes to it does not. */
 function countedOf(own: Sides['own'], amounts: Amounts) {
   return own === 'debit'
-    ? { currency: amounts.senderCurrency, amountMinor: debitMinor(amounts) }
-    : { currency: amounts.currency, amountMinor: amounts.amountMinor }
+    ? { currency: amounts.senderCurrency, amountMinor: debitMinor(amounts), isCounted: true }
+    : { currency: amounts.currency, amountMinor: amounts.amountMinor, isCounted: false }
 }
 
 function numbersOf(account: AccountFacts | undefined) {

@@ -133,8 +133,8 @@ export type Draft = Amounts & {
   creditAccountId: string | undefined
   described: Described
   tokenHash: Buffer
-  /** The session's account, and what it counts in the currency of the limits. */
-  limit: { accountId: string; minor: bigint; currency: string }
+  /** The session's account, and what counts against its limits, in their currency; what it receives when nothing counts. */
+  limit: { accountId: string; minor: bigint; currency: string; isCounted: boolean }
 }
 
 /** What is known of the quote once it is reserved. */

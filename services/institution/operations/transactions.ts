@@ -87,9 +87,14 @@ async function draftOf(
   session: Session,
 ): Promise<Draft> {
   const { own, ...priced } = priceTransaction(request, session)
+  const { accountId, isCounted } = own
+  if (!isCounted) {
+    const { amountMinor: minor, currency } = own
+    return { ...priced, limit: { accountId, minor, currency, isCounted } }
+  }
   const { limitCurrency: currency } = session
   const minor = await countedMinor(rateOf, own, currency)
-  return { ...priced, limit: { accountId: own.accountId, minor, currency } }
+  return { ...priced, limit: { accountId, minor, currency, isCounted } }
 }
 
 /** What was begun goes on when the client has gone, until the deadline of its call; the worker finishes what is left then. */

@@ -23,10 +23,7 @@ export async function beginMovement({ peers }: { peers: Peers }, row: Transactio
       movementId,
       institutionId,
       sessionTokenHash: tokenHash,
-      limitUse: {
-        accountId: limit.accountId,
-        amount: { currency: limit.currency, minorUnits: limit.minor },
-      },
+      ...(limit.isCounted ? { limitUse: limitUseOf(limit) } : {}),
       postings: isAtOnce ? postingsOf(row) : [],
       ...(isAtOnce ? {} : holdOf(row)),
       details: {
@@ -46,6 +43,10 @@ export async function beginMovement({ peers }: { peers: Peers }, row: Transactio
   )
   if (beginTime === undefined) throw new Error('the answer has no time')
   return timestampDate(beginTime)
+}
+
+function limitUseOf({ accountId, currency, minor }: Transaction['limit']) {
+  return { accountId, amount: { currency, minorUnits: minor } }
 }
 
 /** Money is kept back where it comes from an account of ours. */

@@ -12,7 +12,7 @@ const stored = `movement_id, project_id, institution_id, institution_name, trans
   sender_currency, fee_total_minor, fee_convenience_minor, fee_sender_pays_minor,
   fee_recipient_pays_minor, quote_id, quote_expire_time, rounding_minor, rounding_currency,
   quote_told, description, debit_account_id, credit_account_id, described, session_token_hash,
-  limit_account_id, limit_minor, limit_currency, hold_expire_time, create_time, end_time,
+  limit_account_id, limit_minor, limit_currency, counts_limit, hold_expire_time, create_time, end_time,
   told_time, outcome, enquiries, is_refused, attempts`
 
 /** What a `TransactionRow` is read from, in SQL. */
@@ -53,6 +53,7 @@ export type TransactionRow = {
   limit_account_id: string
   limit_minor: bigint
   limit_currency: string
+  counts_limit: boolean
   hold_expire_time: Date | null
   create_time: Date | null
   end_time: Date | null
@@ -89,6 +90,7 @@ export function readRow(row: TransactionRow): Transaction {
       accountId: row.limit_account_id,
       minor: row.limit_minor,
       currency: row.limit_currency,
+      isCounted: row.counts_limit,
     },
     holdExpireTime: row.hold_expire_time ?? undefined,
     createTime: row.create_time ?? undefined,

@@ -20,11 +20,11 @@ const claimStatement = sql(
      fee_sender_pays_minor, fee_recipient_pays_minor, quote_id, description, debit_account_id,
      credit_account_id, debit_mobile_number, credit_mobile_number, described,
      session_token_hash, limit_account_id, limit_minor, limit_currency, hold_expire_time,
-     lease_token, next_time, claim_time)
+     lease_token, next_time, claim_time, counts_limit)
    select $1, $2, $3, $4, $5, $6, $7, $8::transaction_type, $9, $10, $11, $12, $13, $14, $15, $16,
      $17, $18, $19, $20, $21, $22, $23::jsonb, $24, $25, $26, $27,
      date_trunc('milliseconds', business_now()) + $28::integer * interval '1 second',
-     $29, clock_now() + $30::integer * interval '1 millisecond', business_now()
+     $29, clock_now() + $30::integer * interval '1 millisecond', business_now(), $31
    on conflict (project_id, transaction_id, institution_id) do nothing
    returning hold_expire_time`,
 )
@@ -71,6 +71,7 @@ export async function insertClaim(
     holdS,
     lease.token,
     lease.ms,
+    limit.isCounted,
   ])
   if (row === undefined) return undefined
   return { ...draft, ...untouched, holdExpireTime: row.hold_expire_time, leaseToken: lease.token }
