@@ -87,6 +87,7 @@ runService(
 )
 
 function customerSettings(settings: SettingsOf<'accounts'>): CustomerSettings {
-  const { sessionTtlS, challengeTtlS, userLimits, deliveryAllowLoopback } = settings
-  return { sessionTtlS, challengeTtlS, userLimits, allowLoopback: deliveryAllowLoopback }
+  const { backendName, sessionTtlS, challengeTtlS, userLimits } = settings
+  const allowLoopback = settings.deliveryAllowLoopback
+  return { backendName, sessionTtlS, challengeTtlS, userLimits, allowLoopback }
 }

@@ -38,6 +38,7 @@ runService(
       log,
       metrics,
       settings: {
+        backendName: settings.backendName,
         enquiryScheduleS: settings.enquiryScheduleS,
         transferTtlS: settings.transferTtlS,
         leaseMs,

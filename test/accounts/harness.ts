@@ -53,6 +53,7 @@ export type ProfileInit = Extract<
 
 /** The life of sessions and questions in these tests. */
 export const settings = {
+  backendName: 'simulator',
   sessionTtlS: 900,
   challengeTtlS: 600,
   userLimits,
@@ -75,7 +76,7 @@ export async function startHarness(
   sessionKeys: KeySource = fixedKeys(),
 ) {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-customers-'))
-  writeIdentities(dir, ['accounts', 'gateway', 'simulator', 'console'])
+  writeIdentities(dir, ['accounts', 'gateway', 'simulator', 'connector-acme', 'console'])
   const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log: silentLog })
   const database = await createTestDatabase('accounts', migrationFolders('accounts'))
   const testClock = createTestClock()
@@ -129,6 +130,7 @@ export async function startHarness(
   }
   const accounts = createRpcClient(AccountsService, clientOf('gateway'))
   const reports = createRpcClient(ReviewReportService, clientOf('simulator'))
+  const otherReports = createRpcClient(ReviewReportService, clientOf('connector-acme'))
   const onboardings = createRpcClient(OnboardingService, clientOf('console'))
   const backendTasks = createRpcClient(BackendTaskService, clientOf('console'))
   const customers = createRpcClient(CustomerService, clientOf('console'))
@@ -147,6 +149,8 @@ export async function startHarness(
     identityOf,
     accounts,
     reports,
+    /** Reports of a connector that is not the back end. */
+    otherReports,
     onboardings,
     customers,
     projects,

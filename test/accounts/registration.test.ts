@@ -135,6 +135,15 @@ describe("a holder's answer", () => {
     expect(await statuses(requestId)).toEqual([RegistrationStatus.APPROVED])
   })
 
+  it("a holder's answer is taken from the back end alone, not from another connector", async () => {
+    const requestId = randomUUID()
+    const { challengeId } = await register({ requestId })
+    const approved = { challengeId, answer: RegistrationStatus.APPROVED }
+    expect(await refusal(harness.otherReports.reportConsent(approved))).toBe('REVIEW_NOT_FOUND')
+    await answer(challengeId, RegistrationStatus.REJECTED)
+    expect(await statuses(requestId)).toEqual([RegistrationStatus.REJECTED])
+  })
+
   it("a holder's answer comes with the number as it was sent, and the token is forgotten", async () => {
     const requestId = randomUUID()
     const { challengeId } = await register({ requestId })

@@ -61,9 +61,13 @@ const countOrphans = sql(
 )
 const orphans = async () => (await harness.db.row<{ count: number }>(countOrphans, []))?.count
 
-const read = async (reviewId: string, artefactId: string): Promise<Buffer> => {
+const read = async (
+  reviewId: string,
+  artefactId: string,
+  reports = harness.reports,
+): Promise<Buffer> => {
   const chunks: Uint8Array[] = []
-  for await (const message of harness.reports.readArtefact({ reviewId, artefactId })) {
+  for await (const message of reports.readArtefact({ reviewId, artefactId })) {
     chunks.push(message.chunk)
   }
   return Buffer.concat(chunks)
@@ -203,6 +207,18 @@ describe('an artefact', () => {
     const { reviewId } = one
     await harness.reports.reportOnboarding({ reviewId, outcome: { case: 'completed', value } })
     expect(await refusal(read(reviewId, one.artefactId))).toBe('REVIEW_NOT_FOUND')
+  })
+
+  it('an artefact and its review are closed to a connector that is not the back end', async () => {
+    const { reviewId, artefactId } = await uploaded()
+    const { otherReports } = harness
+    expect(await refusal(read(reviewId, artefactId, otherReports))).toBe('REVIEW_NOT_FOUND')
+    const value = { fundsAccessStatus: FundsAccessStatus.FULL }
+    const outcome = { case: 'completed', value } as const
+    const report = otherReports.reportOnboarding({ reviewId, outcome })
+    expect(await refusal(report)).toBe('REVIEW_NOT_FOUND')
+    // An ended review has no artefacts.
+    expect((await read(reviewId, artefactId)).length).toBe(5_000)
   })
 
   it('an artefact whose chunks were exchanged in the table is not returned', async () => {

@@ -43,6 +43,7 @@ import { newBackend, newQuotes } from './peers.ts'
 const host = '127.0.0.1'
 
 export const settings: InstitutionSettings = {
+  backendName: 'simulator',
   enquiryScheduleS: [60, 120, 240],
   transferTtlS: 3_600,
   leaseMs: 30_000,
@@ -73,7 +74,7 @@ function once(work: () => Promise<void>): () => Promise<void> {
 /** Starts everything that the tests of a file share. */
 export async function startHarness(overrides: Partial<InstitutionSettings> = {}) {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-institution-'))
-  writeIdentities(secrets, ['institution', 'gateway', 'simulator'])
+  writeIdentities(secrets, ['institution', 'gateway', 'simulator', 'connector-acme'])
   const identityOf = (name: string) =>
     openIdentity({ name, dir: join(secrets, name), log: silentLog })
   const database = await createTestDatabase('institution', migrationFolders('institution'))
@@ -119,6 +120,7 @@ export async function startHarness(overrides: Partial<InstitutionSettings> = {})
     const one = {
       institution: createRpcClient(InstitutionService, client('gateway')),
       reports: createRpcClient(TransferReportService, client('simulator')),
+      otherReports: createRpcClient(TransferReportService, client('connector-acme')),
       close: once(async () => {
         await engine.close()
         await server.close()
@@ -130,7 +132,7 @@ export async function startHarness(overrides: Partial<InstitutionSettings> = {})
 
   const process = await startProcess()
   closers.push(process.close)
-  const { institution, reports } = process
+  const { institution, reports, otherReports } = process
   const outbox = sql('test_outbox', 'select payload from outbox order by occurred_at, event_id')
   const rows = sql('test_rows', 'select count(*)::integer as n from transaction')
 
@@ -164,6 +166,8 @@ export async function startHarness(overrides: Partial<InstitutionSettings> = {})
     backend,
     institution,
     reports,
+    /** Reports of a connector that is not the back end. */
+    otherReports,
     order,
     get,
     peers,

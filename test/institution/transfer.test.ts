@@ -256,6 +256,16 @@ describe('a report', () => {
     expect(await harness.events(transactionId)).toEqual(['ACCEPTED', 'COMPLETED'])
   })
 
+  it('a report of a connector that is not the back end is refused, and the transfer stays open', async () => {
+    const { asked } = sender()
+    const { movementId, transactionId } = await harness.create(asked)
+    const outcome = TransferOutcome.COMPLETED
+    const foreign = harness.otherReports.reportTransfer({ transferId: movementId, outcome })
+    expect(await refusal(foreign)).toBe('TRANSFER_NOT_FOUND')
+    await harness.end(movementId, TransferOutcome.FAILED)
+    await harness.becomes(transactionId, TransactionStatus.FAILED)
+  })
+
   it('a report of an unknown transfer is refused', async () => {
     const { order, accounts } = harness
     const ama = accounts.person()

@@ -80,7 +80,13 @@ export async function startHarness() {
     log: silentLog,
     secrets: { pepper: fixedKeys(), seal: fixedKeys() },
     sessionKeys: fixedKeys(),
-    settings: { sessionTtlS: 900, challengeTtlS: 600, userLimits, allowLoopback: false },
+    settings: {
+      backendName: 'simulator',
+      sessionTtlS: 900,
+      challengeTtlS: 600,
+      userLimits,
+      allowLoopback: false,
+    },
     metrics: customerMetrics(new Registry(), async () => []),
     publishAccessChanged,
     notify: () => {},
@@ -123,6 +129,7 @@ export async function startHarness() {
     log: silentLog,
     metrics: new Registry(),
     settings: {
+      backendName: 'simulator',
       enquiryScheduleS: [60, 120, 240],
       transferTtlS: 3_600,
       leaseMs: 30_000,

@@ -7,6 +7,8 @@ import type { RateOf } from '../ports/rates.ts'
 
 /** The settings of the service. */
 export type InstitutionSettings = {
+  /** Name of the back end, which alone reports on transfers. */
+  backendName: string
   /** Waits before each enquiry about a transfer; the last one is repeated until its deadline. */
   enquiryScheduleS: readonly number[]
   /** How long a transfer is waited for before it is taken back. */

@@ -8,13 +8,12 @@ import {
   type ChargeReportService,
   TransferOutcome as WireTransferOutcome,
 } from '#gen/payweave/payments/v1/charge_report_pb.js'
-import { currentContext } from '#platform/rpc/context.ts'
+import { currentReporter } from '#platform/rpc/auth/reporter.ts'
 import type { AttemptOutcome } from '../domain/charge-report.ts'
 import type { TransferOutcome } from '../domain/payout.ts'
 import type { PaymentContext } from '../operations/payments.ts'
 import {
   type RefundOutcome,
-  type Reporter,
   reportCharge,
   reportPayout,
   reportRefund,
@@ -56,26 +55,21 @@ export function chargeReportService(
         paymentMethod: wordOf(paymentMethods, paymentMethod),
         refusalReason: wordOf(refusalReasons, refusalReason),
       }
-      const state = await reportCharge(payments, chargeId, report, reporter())
+      const state = await reportCharge(payments, chargeId, report, currentReporter())
       return { payerState: payerStateNumber(state) }
     },
     async reportPayout({ payoutId, outcome }) {
       if (outcome === WireTransferOutcome.RETURNED)
         throw invalid('outcome', 'is one of refunds only')
       const ended = required(transferOutcomes[outcome])
-      const state = await reportPayout(payments, payoutId, ended, reporter())
+      const state = await reportPayout(payments, payoutId, ended, currentReporter())
       return { payoutState: payoutStateNumber(state) }
     },
     async reportRefund({ refundId, outcome }) {
-      await reportRefund(payments, refundId, required(refundOutcomes[outcome]), reporter())
+      await reportRefund(payments, refundId, required(refundOutcomes[outcome]), currentReporter())
       return {}
     },
   }
-}
-
-function reporter(): Reporter {
-  const caller = currentContext()?.caller
-  return caller?.kind === 'service' ? caller.name : undefined
 }
 
 function required<T>(outcome: T | undefined): T {

@@ -1,15 +1,13 @@
 // Processes the back end's reports about money; each report counts once.
 import { Failure } from '#core/errors/errors.ts'
 import type { PayerState, PaymentMethod, PayoutState, RefusalReason } from '#core/payment/words.ts'
+import { checkReporter, type Reporter } from '#platform/rpc/auth/reporter.ts'
 import { type AttemptOutcome, applyReport } from '../domain/charge-report.ts'
 import type { Decision, Found } from '../domain/decision.ts'
 import { applyPayoutReport, type TransferOutcome } from '../domain/payout.ts'
 import { recordReturnedRefund } from '../domain/request-end.ts'
 import { change } from './change.ts'
 import type { PaymentContext } from './payments.ts'
-
-/** Name of the connector that reports. Undefined for an outcome in the response to our own call, and for an operator's bearer. */
-export type Reporter = string | undefined
 
 /** The outcome of an attempt of a payer. */
 export type AttemptReport = {
@@ -38,7 +36,7 @@ export async function reportCharge(
     absent: () => unknown('charge'),
     decide(found) {
       const { connector = null } = found.payment.payers.find(isThis) ?? {}
-      checkReporter(context, reporter, { what: 'charge', connector })
+      checkConnector(context, reporter, { kind: 'charge', connector })
       return decideOnReport(found, payerId, report)
     },
   })
@@ -80,7 +78,7 @@ export async function reportPayout(
     absent: () => unknown('payout'),
     decide({ payment, now }) {
       const { connector = null } = payment.payees.find(isThis) ?? {}
-      checkReporter(context, reporter, { what: 'payout', connector })
+      checkConnector(context, reporter, { kind: 'payout', connector })
       return { transition: applyPayoutReport(payment, { payeeId, outcome }, now) }
     },
   })
@@ -108,7 +106,7 @@ export async function reportRefund(
     decide: ({ payment, now, refund }) => {
       if (refund === undefined) throw unknown('refund')
       const payer = payment.payers.find(({ payerId }) => payerId === refund.payerId)
-      checkReporter(context, reporter, { what: 'refund', connector: payer?.connector ?? null })
+      checkConnector(context, reporter, { kind: 'refund', connector: payer?.connector ?? null })
       const isNew =
         refund.state === 'sent' || (refund.state === 'completed' && outcome === 'returned')
       if (!isNew) return {}
@@ -129,18 +127,13 @@ export async function reportRefund(
 }
 
 /** Refuses a report about what another connector has, with the same error as an unknown id. */
-function checkReporter(
+function checkConnector(
   { routing, log }: PaymentContext,
   reporter: Reporter,
-  { what, connector }: { what: string; connector: string | null },
+  { kind, connector }: { kind: string; connector: string | null },
 ): void {
   const owner = connector ?? routing().defaultConnector
-  if (reporter === undefined || reporter === owner) return
-  log.warn(
-    { kind: what, caller: reporter, connector: owner },
-    'report of another connector refused',
-  )
-  throw unknown(what)
+  checkReporter(reporter, { kind, owner, unknown: () => unknown(kind) }, log)
 }
 
 function unknown(what: string): Failure {

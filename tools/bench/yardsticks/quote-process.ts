@@ -136,6 +136,7 @@ function customersOf() {
     secrets,
     sessionKeys: keys['session.key'],
     settings: {
+      backendName: settings.backendName,
       sessionTtlS,
       challengeTtlS,
       userLimits,

@@ -44,6 +44,7 @@ const customers = accountsService({
   secrets: accountSecrets(keys),
   sessionKeys: keys['session.key'],
   settings: {
+    backendName: settings.backendName,
     sessionTtlS,
     challengeTtlS,
     userLimits,

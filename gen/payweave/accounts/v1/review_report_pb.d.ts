@@ -214,7 +214,8 @@ export declare type ReadArtefactResponse = Message<"payweave.accounts.v1.ReadArt
 export declare const ReadArtefactResponseSchema: GenMessage<ReadArtefactResponse>;
 
 /**
- * Receives reports from back ends. A repeated report changes nothing: the first outcome stands.
+ * Receives reports from the back end. A repeated report changes nothing: the first outcome stands. NOT_FOUND for a
+ * connector that is not the back end.
  *
  * @generated from service payweave.accounts.v1.ReviewReportService
  */

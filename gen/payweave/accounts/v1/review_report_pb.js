@@ -71,7 +71,8 @@ export const ReadArtefactResponseSchema = /*@__PURE__*/
   messageDesc(file_payweave_accounts_v1_review_report, 7);
 
 /**
- * Receives reports from back ends. A repeated report changes nothing: the first outcome stands.
+ * Receives reports from the back end. A repeated report changes nothing: the first outcome stands. NOT_FOUND for a
+ * connector that is not the back end.
  *
  * @generated from service payweave.accounts.v1.ReviewReportService
  */

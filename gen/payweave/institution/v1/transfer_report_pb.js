@@ -42,7 +42,8 @@ export const TransferOutcome = /*@__PURE__*/
   tsEnum(TransferOutcomeSchema);
 
 /**
- * Receives reports from back ends. A repeated report changes nothing: the first outcome stands.
+ * Receives reports from the back end. A repeated report changes nothing: the first outcome stands. NOT_FOUND for a
+ * connector that is not the back end.
  *
  * @generated from service payweave.institution.v1.TransferReportService
  */

@@ -1,12 +1,13 @@
 // Maps payweave.accounts.v1.ReviewReportService to the domain and back.
 import type { ServiceImpl } from '@connectrpc/connect'
-import { invalid } from '#core/errors/errors.ts'
+import { Failure, invalid } from '#core/errors/errors.ts'
 import { RegistrationStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import type {
   OnboardingCompleted,
   ReportOnboardingRequest,
   ReviewReportService,
 } from '#gen/payweave/accounts/v1/review_report_pb.js'
+import { checkReporter, currentReporter } from '#platform/rpc/auth/reporter.ts'
 import { artefactBytes } from '../operations/artefact.ts'
 import { type Customers } from '../operations/customers.ts'
 import { reportConsent } from '../operations/registration.ts'
@@ -20,21 +21,29 @@ const answers: Partial<Record<RegistrationStatus, 'approved' | 'rejected'>> = {
 
 /**
  * The handlers of ReviewReportService; a repeated report changes nothing. All refuse an unknown review, question or
- * artefact with REVIEW_NOT_FOUND, and bad fields with INVALID_PARAMETER.
+ * artefact, and each call of a connector other than the back end, with REVIEW_NOT_FOUND, and bad fields with INVALID_PARAMETER.
  */
 export function reviewReportService(customers: Customers): ServiceImpl<typeof ReviewReportService> {
+  const { log, settings } = customers
+  const check = (kind: string) => {
+    const unknown = () => new Failure('REVIEW_NOT_FOUND', `there is no such ${kind}`)
+    checkReporter(currentReporter(), { kind, owner: settings.backendName, unknown }, log)
+  }
   return {
     async reportOnboarding({ reviewId, outcome }) {
+      check('review')
       await endOnboarding(customers, reviewId, outcomeOf(outcome))
       return {}
     },
     async reportConsent({ challengeId, answer: wire }) {
+      check('question')
       const answer = answers[wire]
       if (answer === undefined) throw invalid('answer', 'must be approved or rejected')
       await reportConsent(customers, challengeId, answer)
       return {}
     },
     async *readArtefact({ reviewId, artefactId }) {
+      check('artefact')
       for await (const chunk of artefactBytes(customers, reviewId, artefactId)) yield { chunk }
     },
   }

@@ -12,6 +12,8 @@ import type { CustomerMetrics } from '../metrics.ts'
 
 /** The settings of customers. */
 export type CustomerSettings = {
+  /** Name of the back end, which alone reports on reviews and consents and reads artefacts. */
+  backendName: string
   sessionTtlS: number
   challengeTtlS: number
   userLimits: UserLimits
