@@ -1,6 +1,6 @@
 // Shows which addresses count as public.
 import { describe, expect, it } from 'vitest'
-import { isAddress, isLoopback, isPublicAddress } from '#core/text/address.ts'
+import { isAddress, isLoopback, isPublicAddress, limitKeyOf } from '#core/text/address.ts'
 
 const publicAddresses = [
   '1.1.1.1',
@@ -98,5 +98,26 @@ describe('an address', () => {
 
   it.each(['128.0.0.1', '::2', '0.0.0.0', '::ffff:127.0.0.1'])('%s is not loopback', (ip) => {
     expect(isLoopback(ip)).toBe(false)
+  })
+})
+
+describe('the key of a limit by address', () => {
+  it.each([
+    ['192.0.2.1', '::ffff:192.0.2.1'],
+    ['192.0.2.1', '::FFFF:c000:201'],
+    ['2001:db8:0:1::1', '2001:DB8:0:1:ffff:ffff:ffff:ffff'],
+    ['fe80::1%eth0', 'fe80::2'],
+  ])('%s counts as the same client as %s', (one, other) => {
+    expect(limitKeyOf(one)).toBe(limitKeyOf(other))
+  })
+
+  it.each([
+    ['192.0.2.1', '192.0.2.2'],
+    ['::ffff:192.0.2.1', '::ffff:192.0.2.2'],
+    ['::ffff:192.0.2.1', '::192.0.2.1'],
+    ['2001:db8:0:1::1', '2001:db8:0:2::1'],
+    ['', '::'],
+  ])('%s counts as another client than %s', (one, other) => {
+    expect(limitKeyOf(one)).not.toBe(limitKeyOf(other))
   })
 })

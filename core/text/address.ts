@@ -43,6 +43,18 @@ export function isAddress(ip: string): boolean {
   return parseAddress(ip) !== undefined
 }
 
+/**
+ * Returns what a limit by address counts as one client: an IPv4 address, also written as IPv6 (`::ffff:192.0.2.1`), or the
+ * /64 network of an IPv6 address, since one host has a whole /64 and may choose any address in it. A text that is not an
+ * address is returned as it is.
+ */
+export function limitKeyOf(ip: string): string {
+  const bits = parseV6(ip.replace(/%.*$/, ''))
+  if (bits === undefined) return ip
+  if (bits >> 32n !== 0xffffn) return `${(bits >> 64n).toString(16)}/64`
+  return [24n, 16n, 8n, 0n].map((shift) => (bits >> shift) & 0xffn).join('.')
+}
+
 function parseAddress(ip: string): Address | undefined {
   const v4 = parseV4(ip)
   if (v4 !== undefined) return { version: 4, bits: v4 }

@@ -1,5 +1,5 @@
-// Tests that a page waits for its merchant's brand and for the card form at the same time.
-import { createClient, createRouterTransport } from '@connectrpc/connect'
+// Tests that a page waits for its merchant's brand and for the card form at the same time, and whose calls a limit counts together.
+import { type Client, createClient, createRouterTransport } from '@connectrpc/connect'
 import Fastify from 'fastify'
 import { afterEach, expect, it, vi } from 'vitest'
 import { keyRing, newKeyOf } from '#core/identity/key-ring.ts'
@@ -12,6 +12,31 @@ import type { ReceiptsClient } from './receipts/routes.ts'
 
 afterEach(() => void vi.useRealTimers())
 
+const noBrands = {
+  find: () => Promise.resolve(noBrand),
+  logo: () => Promise.resolve(undefined),
+  drop: () => undefined,
+}
+
+async function startPages(more: Partial<Parameters<typeof registerPages>[1]>) {
+  const app = Fastify()
+  const key = newKeyOf(Buffer.alloc(32, 1), 'current', undefined)
+  await registerPages(app, {
+    checkout: {} as Client<typeof CheckoutService>,
+    receipts: {} as ReceiptsClient,
+    publicBaseUrl: 'https://pay.example',
+    pageKeys: () => keyRing([key]),
+    log: createLogger({ part: 'test', level: 'silent' }),
+    clientAddress: ({ ip }) => ip,
+    callsPerS: 0,
+    changes: { isLive: () => false, subscribe: () => () => undefined },
+    brands: noBrands,
+    site: { isSandbox: true },
+    ...more,
+  })
+  return app
+}
+
 it('a page whose brand and card form are both slow is there once the longer of the two waits ends', async () => {
   const brand = Promise.withResolvers<typeof noBrand>()
   const isAsked = Promise.withResolvers<void>()
@@ -21,26 +46,15 @@ it('a page whose brand and card form are both slow is there once the longer of t
       openCardFrame: () => new Promise<never>(() => undefined),
     })
   })
-  const app = Fastify()
-  const key = newKeyOf(Buffer.alloc(32, 1), 'current', undefined)
-  await registerPages(app, {
+  const app = await startPages({
     checkout: createClient(CheckoutService, transport),
-    receipts: {} as ReceiptsClient,
-    publicBaseUrl: 'https://pay.example',
-    pageKeys: () => keyRing([key]),
-    log: createLogger({ part: 'test', level: 'silent' }),
-    clientAddress: ({ ip }) => ip,
-    callsPerS: 0,
-    changes: { isLive: () => false, subscribe: () => () => undefined },
     brands: {
+      ...noBrands,
       find: () => {
         isAsked.resolve()
         return brand.promise
       },
-      logo: () => Promise.resolve(undefined),
-      drop: () => undefined,
     },
-    site: { isSandbox: true },
   })
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   const answer = app.inject({ url: `/pay/${'A'.repeat(43)}` })
@@ -51,5 +65,18 @@ it('a page whose brand and card form are both slow is there once the longer of t
   const { statusCode, body } = await answer
   expect(statusCode).toBe(200)
   expect(body).toContain(`src="/pay/${'A'.repeat(43)}/card?lang=en"`)
+  await app.close()
+})
+
+it('calls of pages from all addresses of a /64 of IPv6 have one limit, those from others their own', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const app = await startPages({ callsPerS: 0.25 })
+  const statusFrom = async (remoteAddress: string) =>
+    (await app.inject({ url: '/pay/live.js', remoteAddress })).statusCode
+  expect(await statusFrom('2001:db8:0:1::1')).toBe(200)
+  expect(await statusFrom('2001:db8:0:1:ffff::2')).toBe(429)
+  expect(await statusFrom('2001:db8:0:2::1')).toBe(200)
+  expect(await statusFrom('192.0.2.1')).toBe(200)
+  expect(await statusFrom('::ffff:192.0.2.1')).toBe(429)
   await app.close()
 })

@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '#core/errors/errors.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
 import { paymentMethods } from '#core/payment/words.ts'
+import { limitKeyOf } from '#core/text/address.ts'
 import { tokenBucket } from '#core/token-bucket.ts'
 import type { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import type { Logger } from '#platform/telemetry/log.ts'
@@ -164,7 +165,7 @@ function callLimit({
 }: PagesOptions): (request: FastifyRequest) => boolean {
   if (callsPerS === 0) return () => true
   const buckets = tokenBucket({ ratePerS: callsPerS, burst: 4 * callsPerS })
-  return (request) => buckets.take(clientAddress(request), performance.now()).ok
+  return (request) => buckets.take(limitKeyOf(clientAddress(request)), performance.now()).ok
 }
 
 /** Answers one request; refusals become pages, since a payer cannot read an envelope. */

@@ -87,6 +87,14 @@ describe('watches', () => {
     expect(open(all, '10.0.0.2', 1)).toBe(watchLimits.connection)
   })
 
+  it('watches from all addresses of a /64 of IPv6 count together, those of the next one apart', () => {
+    const all = new Connections()
+    let opened = 0
+    for (let host = 1; host <= 10; host += 1) opened += open(all, `2001:db8:0:1::${host}`, 1)
+    expect(opened).toBe(watchLimits.address)
+    expect(open(all, '2001:db8:0:2::1', 1)).toBe(watchLimits.connection)
+  })
+
   it('watches of unauthenticated peers at many addresses leave slots for known callers', () => {
     const all = new Connections()
     let opened = 0

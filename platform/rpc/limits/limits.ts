@@ -2,6 +2,7 @@
 // may hold at once, and the refusals of calls beyond these limits.
 
 import { Failure } from '#core/errors/errors.ts'
+import { limitKeyOf } from '#core/text/address.ts'
 
 /** Maximum bytes of a message. */
 export const maxMessageBytes = 4 * 1024 * 1024
@@ -135,7 +136,7 @@ const maxAnonymousCalls = 16
 /** Limits on watches of health, each of which takes a slot until its caller ends it. */
 export const watchLimits = {
   connection: 4,
-  /** From one address, without a credential. */
+  /** From one address (IPv6: one /64 network), without a credential. */
   address: 16,
   /** In all, without a credential: the remainder is for authenticated callers. */
   anonymous: 192,
@@ -155,7 +156,7 @@ export class Connections {
   of(carrier: object, addressOf: () => string | undefined): Connection {
     let found = this.#byCarrier.get(carrier)
     if (found === undefined) {
-      found = new Connection(this, addressOf() ?? '')
+      found = new Connection(this, limitKeyOf(addressOf() ?? ''))
       this.#byCarrier.set(carrier, found)
     }
     return found
