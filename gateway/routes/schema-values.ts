@@ -33,6 +33,14 @@ export function text(min: number, max: number) {
   return Type.String({ minLength: min, maxLength: max, rule })
 }
 
+/**
+ * An `api_key` or a session token, open or sealed. Longer than any that we issue: a wrong one is refused by its service as
+ * invalid like any other.
+ */
+export function credential() {
+  return text(1, 16_384)
+}
+
 /** An id of `min` to `max` characters, of ours or of the client. */
 export function idText(min: number, max: number) {
   return Type.String({ ...text(min, max), logged: 'id' })

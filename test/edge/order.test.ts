@@ -148,6 +148,17 @@ const mutations: Mutation[] = [
     code: 401,
     reason: 'PW_INVALID_API_KEY',
   },
+  {
+    name: '11 the api_key is much longer than one',
+    applies: (good) => good.credential === 'api_key',
+    mutate: (draft) => {
+      // A query must fit into 16 KiB with the headers.
+      if (draft.query['api_key'] !== undefined) draft.query['api_key'] = 'x'.repeat(8_192)
+      else draft.body = change(draft.body, 'api_key', 'x'.repeat(16_384))
+    },
+    code: 401,
+    reason: 'PW_INVALID_API_KEY',
+  },
 ]
 
 function send(draft: Draft): Promise<Seen> {

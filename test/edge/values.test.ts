@@ -225,6 +225,7 @@ describe('a value of a route to come', () => {
     ['debit_party', { mobile_number: '868 350-1234', currency: 'TTD', metadata: 'two\nlines' }],
     ['credit_party', [{ key: 'mobile_number', value: '' }]],
     ['transaction_date', '2026-02-20T10:00:00.5Z'],
+    ['session_token_enc', 'A'.repeat(16_384)],
   ])('a good value in either shape of a transfer passes: %s = %j', async (field, value) => {
     const good = goodOf('POST /institution/transaction')
     const body = change(good.body, field, value)

@@ -1028,7 +1028,7 @@ class NewRegistration(TypedDict):
     last_name: str
     """Last name of the person. Must be a string of 1 to 100 characters that is not blank."""
     session_token: str
-    """Token of an account session. Must be a string of 1 to 255 characters."""
+    """Token of an account session. Must be a string of 1 to 16384 characters."""
     authorisation_token: str
     """A secret of yours that the signed callback returns, sealed. Send it together with
     `callback_url`. Must be a string of 10 to 40 characters.
@@ -1069,7 +1069,7 @@ class NewQuote(TypedDict):
     """An amount to convert into the currency of the other party."""
 
     session_token: str
-    """Token of an account session. Must be a string of 1 to 255 characters."""
+    """Token of an account session. Must be a string of 1 to 16384 characters."""
     institution_name: str
     """Name of the institution. Must be a string of 1 to 100 characters."""
     request_amount: Amount
@@ -1118,7 +1118,7 @@ class NewInstitutionQuote(TypedDict):
     """An amount to convert into the currency of the account of the session."""
 
     session_token: str
-    """Token of an account session. Must be a string of 1 to 255 characters."""
+    """Token of an account session. Must be a string of 1 to 16384 characters."""
     institution_name: str
     """Name of the institution. Must be a string of 1 to 100 characters."""
     request_amount: Amount
@@ -1283,7 +1283,7 @@ class NewInstitutionTransaction(TypedDict):
 
     session_token_enc: str
     """The session token, sealed under the shared key of the institution. Must be a string of 1 to
-    1024 characters.
+    16384 characters.
     """
     transaction_id: str
     """Id of the transaction. Must be a string of 1 to 64 characters."""

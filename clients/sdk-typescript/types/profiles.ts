@@ -178,7 +178,7 @@ export type NewRegistration = {
   first_name: string
   /** Last name of the person. Must be a string of 1 to 100 characters that is not blank. */
   last_name: string
-  /** Token of an account session. Must be a string of 1 to 255 characters. */
+  /** Token of an account session. Must be a string of 1 to 16384 characters. */
   session_token: string
   /**
    * A secret of yours that the signed callback returns, sealed. Send it together with `callback_url`.

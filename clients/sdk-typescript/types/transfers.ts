@@ -23,7 +23,7 @@ export type QuoteParty = {
 
 /** An amount to convert into the currency of the other party. */
 export type NewQuote = {
-  /** Token of an account session. Must be a string of 1 to 255 characters. */
+  /** Token of an account session. Must be a string of 1 to 16384 characters. */
   session_token: string
   /** Name of the institution. Must be a string of 1 to 100 characters. */
   institution_name: string
@@ -70,7 +70,7 @@ export type QuoteState = {
 
 /** An amount to convert into the currency of the account of the session. */
 export type NewInstitutionQuote = {
-  /** Token of an account session. Must be a string of 1 to 255 characters. */
+  /** Token of an account session. Must be a string of 1 to 16384 characters. */
   session_token: string
   /** Name of the institution. Must be a string of 1 to 100 characters. */
   institution_name: string
@@ -236,7 +236,7 @@ export type TransferInformation = {
 /** A new institution transaction. `transaction_id` is yours: the same one is one transaction. */
 export type NewInstitutionTransaction = {
   /**
-   * The session token, sealed under the shared key of the institution. Must be a string of 1 to 1024
+   * The session token, sealed under the shared key of the institution. Must be a string of 1 to 16384
    * characters.
    */
   session_token_enc: string

@@ -1,6 +1,7 @@
 // Bodies and queries of the /account routes.
 import { Type } from 'typebox'
 import {
+  credential,
   dayOrMoment,
   email,
   emailOrEmpty,
@@ -106,7 +107,7 @@ export const registerAccountBody = record({
   institution_name: institutionName(),
   first_name: personName(),
   last_name: personName(),
-  session_token: text(1, 255),
+  session_token: credential(),
   authorisation_token: authorisationToken,
   callback_url: callbackUrl,
 })

@@ -2,6 +2,7 @@
 import { Type } from 'typebox'
 import {
   amount,
+  credential,
   currency,
   dayOrMoment,
   idText,
@@ -61,7 +62,7 @@ const kyc = record({
 
 /** Body of POST /institution/transaction, in both documented shapes. */
 export const institutionTransactionBody = record({
-  session_token_enc: text(1, 1024),
+  session_token_enc: credential(),
   transaction_id: idText(1, 64),
   transaction_date: optional(
     Type.String({
@@ -99,7 +100,7 @@ export const institutionTransactionQuery = record({
 
 /** Body of POST /institution/quote. */
 export const institutionQuoteBody = record({
-  session_token: text(1, 255),
+  session_token: credential(),
   institution_name: institutionName(),
   request_amount: amount(),
   request_currency: currency(),

@@ -1,7 +1,15 @@
 // Queries and bodies of the merchant routes.
 import { type Static, Type } from 'typebox'
 import { noticeKinds, paymentStates } from '#core/payment/words.ts'
-import { idText, mobileNumber, oneOf, optional, record, text } from '../schema-values.ts'
+import {
+  credential,
+  idText,
+  mobileNumber,
+  oneOf,
+  optional,
+  record,
+  text,
+} from '../schema-values.ts'
 
 /** What a time of a filter must be. */
 const timeRule = 'must be a real time YYYY-MM-DD HH:mm:ss in UTC, such as "2026-03-01 14:30:00"'
@@ -39,7 +47,7 @@ export const deliveryStates = [
 
 const window = { created_from: optional(time()), created_to: optional(time()) }
 const page = { limit: optional(limit()), cursor: optional(text(1, 512)) }
-const key = { version: idText(1, 20), api_key: text(1, 255) }
+const key = { version: idText(1, 20), api_key: credential() }
 
 /** Query of GET /payments/list. */
 export const paymentListQuery = record({
@@ -56,7 +64,7 @@ export const paymentEventsQuery = record({ ...key, payment_details_id: idText(1,
 
 /** Body of POST /payments/refund. */
 export const paymentRefundBody = record({
-  api_key: text(1, 255),
+  api_key: credential(),
   payment_details_id: idText(1, 255),
   reason: optional(text(0, 200)),
 })
@@ -75,7 +83,7 @@ export const deliveryListQuery = record({
 export const deliveryQuery = record({ ...key, delivery_id: idText(1, 255) })
 
 /** Body of POST /deliveries/resend. */
-export const deliveryResendBody = record({ api_key: text(1, 255), delivery_id: idText(1, 255) })
+export const deliveryResendBody = record({ api_key: credential(), delivery_id: idText(1, 255) })
 
 export type PaymentListQuery = Static<typeof paymentListQuery>
 export type DeliveryListQuery = Static<typeof deliveryListQuery>

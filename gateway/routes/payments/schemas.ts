@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import {
   amount,
+  credential,
   currency,
   emailOrEmpty,
   idText,
@@ -34,7 +35,7 @@ const payee = record({
 
 /** Body of POST /payments/request. */
 export const paymentRequestBody = record({
-  api_key: text(1, 255),
+  api_key: credential(),
   fraud_check: optional(zeroOrOne()),
   transaction_request: record({
     id: idText(1, 64),
@@ -61,13 +62,13 @@ export const paymentRequestBody = record({
 /** Query of GET /payments/status. */
 export const paymentStatusQuery = record({
   version: idText(1, 20),
-  api_key: text(1, 255),
+  api_key: credential(),
   payment_details_id: idText(1, 255),
 })
 
 /** Body of POST /payments/cancel. */
 export const paymentCancelBody = record({
-  api_key: text(1, 255),
+  api_key: credential(),
   payment_details_id: idText(1, 255),
 })
 

@@ -1,6 +1,7 @@
 // Body and query of the /quote routes.
 import {
   amount,
+  credential,
   currency,
   idText,
   institutionName,
@@ -22,7 +23,7 @@ const party = record({
 
 /** Body of POST /quote. */
 export const quoteBody = record({
-  session_token: text(1, 255),
+  session_token: credential(),
   institution_name: institutionName(),
   request_amount: amount(),
   request_currency: currency(),

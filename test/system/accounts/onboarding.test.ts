@@ -277,7 +277,8 @@ describe('a registration', { concurrent: true }, () => {
   it('a registration needs a live session of that account and that project', async () => {
     const token = async (client: typeof demo, nn: number) =>
       tokenOf(await client.session({ lookup_type: 'MOBILE', lookup_value: person(nn) }))
-    for (const session_token of ['pws_nonsense', await token(demo, 1), await token(other, 0)]) {
+    const wrong = ['pws_nonsense', 'x'.repeat(16_384), await token(demo, 1), await token(other, 0)]
+    for (const session_token of wrong) {
       const { answer } = await asks(0, { session_token })
       expect(answer.body).toMatchObject({ code: 401, errorCode: 'SESSION_INVALID' })
     }

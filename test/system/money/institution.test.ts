@@ -89,6 +89,7 @@ describe('a refusal', () => {
   const change = (more: Json) => async () => demo.order(sender, recipient, more)
   const refusals: [string, number, () => Promise<Json>][] = [
     ['SESSION_INVALID', 401, change({ session_token_enc: 'AQID' })],
+    ['SESSION_INVALID', 401, change({ session_token_enc: 'A'.repeat(16_384) })],
     [
       'SESSION_INVALID',
       401,

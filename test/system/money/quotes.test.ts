@@ -206,7 +206,9 @@ describe('the quotes of an institution', () => {
 
   it('the quotes of an institution are refused for a bad session, field or amount, and above the limits', async () => {
     const token = await demo.session(0)
-    expectRefused(await make('pws_unknown'), { status: 401, errorCode: 'SESSION_INVALID' })
+    for (const wrong of ['pws_unknown', 'x'.repeat(16_384)]) {
+      expectRefused(await make(wrong), { status: 401, errorCode: 'SESSION_INVALID' })
+    }
     expectRefused(await make(token, { session_token: undefined }), missingField('session_token'))
     expectRefused(await make(token, { request_amount: '-1' }), invalid('request_amount'))
     expectRefused(await make(token, { request_currency: 'MXN' }), {
