@@ -2,7 +2,16 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { edge, manifestsRoot, ofKind, optional, render, restored, rpcTeam } from './kustomize.ts'
+import {
+  edge,
+  manifestsRoot,
+  ofKind,
+  optional,
+  overlays,
+  render,
+  restored,
+  rpcTeam,
+} from './kustomize.ts'
 
 const production = render('production')
 
@@ -165,10 +174,25 @@ it('the example of a Gateway takes the routes, and bodies as large as the Ingres
   expect(limit?.metadata.namespace).toBe(gateway?.metadata.namespace)
   expect(limit?.spec.targetRef).toMatchObject({ kind: 'Gateway', name: gateway?.metadata.name })
   const ingress = ofKind(production, 'Ingress').find(({ metadata }) => metadata.name === 'gateway')
-  const annotations: object = ingress?.metadata['annotations' as never] ?? {}
-  const [annotated] = Object.entries(annotations)
-  expect(annotated).toEqual([
-    'nginx.ingress.kubernetes.io/proxy-body-size',
-    limit?.spec.body.maxSize,
-  ])
+  expect(ingress?.metadata['annotations' as never]).toMatchObject({
+    'nginx.ingress.kubernetes.io/proxy-body-size': limit?.spec.body.maxSize,
+  })
+})
+
+it('no Ingress and no example of a Gateway logs paths and queries, which have keys, numbers and tokens', () => {
+  const unlogged = { 'nginx.ingress.kubernetes.io/enable-access-log': 'false' }
+  for (const overlay of overlays) {
+    for (const { metadata } of ofKind(render(overlay), 'Ingress')) {
+      expect(metadata).toHaveProperty('annotations', expect.objectContaining(unlogged))
+    }
+  }
+  const [gateway] = ofKind(render(edge), 'Gateway')
+  const [proxy] = ofKind(render(edge), 'NginxProxy')
+  expect(gateway?.spec.infrastructure.parametersRef).toEqual({
+    group: 'gateway.nginx.org',
+    kind: 'NginxProxy',
+    name: proxy?.metadata.name,
+  })
+  expect(proxy?.metadata.namespace).toBe(gateway?.metadata.namespace)
+  expect(proxy?.spec).toEqual({ logging: { accessLog: { disable: true } } })
 })

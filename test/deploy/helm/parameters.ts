@@ -49,7 +49,7 @@ const fields: [RegExp, string | ((value: unknown) => string)][] = [
     quoted('.Values.parts.$1.resources.$2.$3'),
   ],
   [/^Ingress\/\w+ spec\.ingressClassName$/, quoted('.Values.ingress.className')],
-  [/^Ingress\/\w+ metadata\.annotations$/, map('.Values.ingress.annotations')],
+  [/^Ingress\/gateway metadata\.annotations$/, map('.Values.ingress.annotations')],
   [/^Ingress\/gateway spec\.tls\.0\.secretName$/, quoted('.Values.ingress.certificates.api')],
   [/^Ingress\/console spec\.tls\.0\.secretName$/, quoted('.Values.ingress.certificates.console')],
   [/^(Ingress|HTTPRoute)\/gateway spec\S+\.(host|hosts\.0)$/, quoted('.Values.hosts.api')],
