@@ -45,6 +45,8 @@ export type AccessOptions = {
   nowMs?: () => number
 }
 
+type GrantRequest = { projectId: string; institutionName: string; endpoint: string }
+
 const acceptedTtlMs = 5_000
 /** How long an expired entry is used while accounts is unavailable or slow. */
 const acceptedStaleIfErrorMs = 30_000
@@ -53,16 +55,18 @@ const maxEntries = 10_000
 
 /**
  * Caches by SHA-256 of the key. A failed look-up is never cached. An accepted key is cached for 5 s, and while accounts
- * is unavailable or slow for 30 s more, but only while invalidations arrive: otherwise a revoked key would be accepted.
+ * is unavailable or slow for 30 s more, but only while invalidations arrive: otherwise a revoked key would be accepted. Keys
+ * that are refused, however many, take no room from accepted ones.
  */
 export function createAccess(options: AccessOptions): Access {
   const { accounts, onLookup, isSubscribed = () => false, nowMs } = options
   const isProduction = options.environment === 'production'
   const environment = isProduction ? Environment.PRODUCTION : Environment.SANDBOX
   const clock = nowMs === undefined ? {} : { nowMs }
-  const common = { maxEntries, isSubscribed, ...clock }
   const acceptance = {
-    ...common,
+    maxEntries,
+    isSubscribed,
+    ...clock,
     ttlMs: () => acceptedTtlMs,
     staleIfErrorMs: () => acceptedStaleIfErrorMs,
   }
@@ -76,11 +80,10 @@ export function createAccess(options: AccessOptions): Access {
     refusedTtlMs: ({ reason }) => (reason === 'PW_INVALID_API_KEY' ? refusedTtlMs : 0),
     onLookup: (outcome) => onLookup?.('api_key', outcome),
   })
-  const grants = ttlCache<boolean>({
-    ...common,
-    ttlMs: (granted) => (granted ? acceptedTtlMs : refusedTtlMs),
-    staleIfErrorMs: (granted) => (granted ? acceptedStaleIfErrorMs : 0),
-    refusedTtlMs: () => 0,
+  const grants = ttlCache<void>({
+    ...acceptance,
+    refusedTtlMs: ({ reason }) =>
+      reason === 'PW_INSTITUTION_ENDPOINT_NOT_ALLOWED' ? refusedTtlMs : 0,
     onLookup: (outcome) => onLookup?.('grant', outcome),
   })
 
@@ -100,6 +103,11 @@ export function createAccess(options: AccessOptions): Access {
     return merchant.merchantId
   }
 
+  async function loadGrant(request: GrantRequest): Promise<void> {
+    const { granted } = await accounts.checkGrant(request, withProject(request.projectId))
+    if (!granted) throw refusal('PW_INSTITUTION_ENDPOINT_NOT_ALLOWED')
+  }
+
   return {
     openProject: (key) => projects.get(digest(key), () => detached(() => loadProject(key))),
     acceptedProject: (key = '') => projects.peek(digest(String(key)))?.projectId,
@@ -107,16 +115,10 @@ export function createAccess(options: AccessOptions): Access {
       merchants.get(`${projectId} ${digest(key)}`, () =>
         detached(() => loadMerchant(projectId, key)),
       ),
-    async checkGrant(projectId, institutionName, endpoint) {
+    checkGrant(projectId, institutionName, endpoint) {
       const key = `${projectId} ${digest(`${endpoint} ${institutionName}`)}`
       const request = { projectId, institutionName, endpoint }
-      const granted = await grants.get(key, () =>
-        detached(async () => {
-          const answer = await accounts.checkGrant(request, withProject(projectId))
-          return answer.granted
-        }),
-      )
-      if (!granted) throw refusal('PW_INSTITUTION_ENDPOINT_NOT_ALLOWED')
+      return grants.get(key, () => detached(() => loadGrant(request)))
     },
     drop(projectId = '') {
       const isTheirs = (key: string) => key.startsWith(projectId)

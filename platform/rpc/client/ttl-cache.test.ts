@@ -67,6 +67,17 @@ describe('a refusal', () => {
     expect(loads).toEqual(['a', 'a'])
   })
 
+  it('a refusal takes no room from answers, and is the oldest to go when there are too many', async () => {
+    await ask('a')
+    await ask('b')
+    for (let index = 0; index <= 1_000; index += 1) {
+      await expect(refuse(`wrong ${index}`, 'PW_INVALID_API_KEY')).rejects.toThrow('no')
+    }
+    expect([ask('a'), ask('b')]).toEqual(['answer to a', 'answer to b'])
+    expect(() => ask('wrong 1')).toThrow('no')
+    expect(await ask('wrong 0')).toBe('answer to wrong 0')
+  })
+
   it('a refusal that says nothing about the key is not cached', async () => {
     await expect(refuse('a', 'SERVICE_UNAVAILABLE')).rejects.toThrow('no')
     expect(await ask('a')).toBe('answer to a')

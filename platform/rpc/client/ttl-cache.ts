@@ -2,6 +2,8 @@
 //
 // An expired answer is loaded again. While the service is unavailable or slow, the expired answer may be used for some time
 // longer, so that a short stall of the service delays no request. After a `drop`, or once the service has refused, it is not used.
+//
+// Refusals have a map of their own: callers who send many wrong keys take no room from answers.
 import { Failure } from '#core/errors/errors.ts'
 
 /** Answers by key; a key is a digest, never the secret that it was made of. */
@@ -26,6 +28,7 @@ export type TtlCacheOptions<T> = {
   isSubscribed?: () => boolean
   /** Time to live of a refusal, in milliseconds; 0 for one that says nothing about the key. */
   refusedTtlMs: (failure: Failure) => number
+  /** Maximum number of answers; that of refusals is fixed. */
   maxEntries: number
   /** Called for each `get`, to count its outcome. */
   onLookup?: (outcome: Lookup) => void
@@ -34,7 +37,7 @@ export type TtlCacheOptions<T> = {
 }
 
 type Cached<T> = { untilMs: number; answer: T; staleUntilMs: number; retryAtMs: number }
-type Entry<T> = Cached<T> | { untilMs: number; failure: Failure }
+type Refused = { untilMs: number; failure: Failure }
 
 type Loading<T> = {
   answer: Promise<T>
@@ -50,6 +53,8 @@ const isLate = Symbol('late')
 const lateMs = 100
 /** After the service was unavailable, the pause before it is called again; expired answers are used meanwhile. */
 const retryMs = 1_000
+/** Maximum number of refusals. When one is dropped early, its key is only looked up again. */
+const maxRefusals = 1_000
 
 /** Makes an empty cache. Its `get` throws, or rejects with, what `load` does. */
 export function ttlCache<T>(options: TtlCacheOptions<T>): TtlCache<T> {
@@ -64,7 +69,8 @@ export function ttlCache<T>(options: TtlCacheOptions<T>): TtlCache<T> {
 
 class SingleFlightCache<T> implements TtlCache<T> {
   readonly #options: Required<TtlCacheOptions<T>>
-  readonly #entries = new Map<string, Entry<T>>()
+  readonly #answers = new Map<string, Cached<T>>()
+  readonly #refusals = new Map<string, Refused>()
   readonly #loading = new Map<string, Loading<T>>()
   #generation = 0
 
@@ -74,14 +80,17 @@ class SingleFlightCache<T> implements TtlCache<T> {
 
   get(key: string, load: () => Promise<T>): T | Promise<T> {
     const { nowMs, onLookup } = this.#options
-    const entry = this.#entries.get(key)
-    const isHit = entry !== undefined && nowMs() < entry.untilMs
-    if (isHit) {
+    const entry = this.#answers.get(key)
+    if (entry !== undefined && nowMs() < entry.untilMs) {
       onLookup('hit')
-      if ('failure' in entry) throw entry.failure
       return entry.answer
     }
-    if (entry === undefined || 'failure' in entry || !this.#isUsable(entry)) {
+    const refused = this.#refusals.get(key)
+    if (refused !== undefined && nowMs() < refused.untilMs) {
+      onLookup('hit')
+      throw refused.failure
+    }
+    if (entry === undefined || !this.#isUsable(entry)) {
       onLookup('miss')
       return this.#load(key, load).answer
     }
@@ -97,16 +106,16 @@ class SingleFlightCache<T> implements TtlCache<T> {
   }
 
   peek(key: string): T | undefined {
-    const entry = this.#entries.get(key)
-    const isGood = entry !== undefined && 'answer' in entry && this.#options.nowMs() < entry.untilMs
-    return isGood ? entry.answer : undefined
+    const entry = this.#answers.get(key)
+    return entry !== undefined && this.#options.nowMs() < entry.untilMs ? entry.answer : undefined
   }
 
   drop(isAffected: (key: string, answer: T) => boolean = () => true): void {
     this.#generation += 1
     this.#loading.clear()
-    for (const [key, entry] of this.#entries) {
-      if ('failure' in entry || isAffected(key, entry.answer)) this.#entries.delete(key)
+    this.#refusals.clear()
+    for (const [key, { answer }] of this.#answers) {
+      if (isAffected(key, answer)) this.#answers.delete(key)
     }
   }
 
@@ -119,14 +128,16 @@ class SingleFlightCache<T> implements TtlCache<T> {
   }
 
   async #fetch(key: string, load: () => Promise<T>): Promise<T> {
-    const { nowMs, ttlMs, staleIfErrorMs } = this.#options
+    const { nowMs, ttlMs, staleIfErrorMs, maxEntries } = this.#options
     const generation = this.#generation
     try {
       const answer = await load()
       if (generation === this.#generation) {
         const untilMs = nowMs() + ttlMs(answer)
         const staleUntilMs = untilMs + staleIfErrorMs(answer)
-        this.#remember(key, { answer, untilMs, staleUntilMs, retryAtMs: untilMs })
+        this.#refusals.delete(key)
+        const entry = { answer, untilMs, staleUntilMs, retryAtMs: untilMs }
+        remember(this.#answers, key, entry, maxEntries)
       }
       return answer
     } catch (error) {
@@ -139,23 +150,16 @@ class SingleFlightCache<T> implements TtlCache<T> {
 
   #noteFailure(key: string, error: unknown): void {
     const { nowMs, refusedTtlMs } = this.#options
-    const entry = this.#entries.get(key)
     if (isUndecided(error)) {
-      if (entry !== undefined && 'answer' in entry) entry.retryAtMs = nowMs() + retryMs
+      const entry = this.#answers.get(key)
+      if (entry !== undefined) entry.retryAtMs = nowMs() + retryMs
       return
     }
-    this.#entries.delete(key)
+    this.#answers.delete(key)
     if (!(error instanceof Failure)) return
     const ttlMs = refusedTtlMs(error)
-    if (ttlMs > 0) this.#remember(key, { failure: error, untilMs: nowMs() + ttlMs })
-  }
-
-  #remember(key: string, entry: Entry<T>): void {
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
-    if (this.#entries.size <= this.#options.maxEntries) return
-    const [oldest = key] = this.#entries.keys()
-    this.#entries.delete(oldest)
+    if (ttlMs === 0) return
+    remember(this.#refusals, key, { failure: error, untilMs: nowMs() + ttlMs }, maxRefusals)
   }
 
   #isUsable(entry: Cached<T>): boolean {
@@ -184,6 +188,15 @@ class SingleFlightCache<T> implements TtlCache<T> {
     onLookup('stale')
     return entry.answer
   }
+}
+
+/** Adds an entry as the newest; the oldest goes when there are more than `max`. */
+function remember<E>(entries: Map<string, E>, key: string, entry: E, max: number): void {
+  entries.delete(key)
+  entries.set(key, entry)
+  if (entries.size <= max) return
+  const [oldest = key] = entries.keys()
+  entries.delete(oldest)
 }
 
 /** Whether an error says nothing about the key: the service was unavailable or too slow. */
