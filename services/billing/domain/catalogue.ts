@@ -89,16 +89,27 @@ export function catalogueOf(billers: Biller[], products: Product[]): Catalogue {
 // One literal, `\d` or class, each with at most one bounded count: no group, no choice, no repetition without end.
 const pieces = /^(?:(?:[A-Za-z0-9 /_-]|\\d|\[[A-Za-z0-9 /_-]+\])(?:\{\d{1,2}(?:,\d{1,2})?\}|\?)?)+$/
 const maxPattern = 200
+/** A reference that does not match may be tried in as many ways as the counts of the pattern can be chosen. */
+const maxWays = 10_000
 
-/** Returns whether a pattern is one that takes linear time and compiles. */
+/** Returns whether a pattern is one that takes bounded time and compiles. */
 export function isSafePattern(pattern: string): boolean {
-  if (pattern.length > maxPattern || !pieces.test(pattern)) return false
+  if (pattern.length > maxPattern || !pieces.test(pattern) || waysOf(pattern) > maxWays)
+    return false
   try {
     wholly(pattern)
     return true
   } catch {
     return false
   }
+}
+
+/** In how many ways the counts of a pattern can be chosen. */
+function waysOf(pattern: string): number {
+  return Array.from(pattern.matchAll(/\?|\{(\d+),(\d+)\}/g)).reduce(
+    (ways, [, min = '0', max = '1']) => ways * (Number(max) - Number(min) + 1),
+    1,
+  )
 }
 
 function wholly(pattern: string): RegExp {
@@ -108,7 +119,10 @@ function wholly(pattern: string): RegExp {
 /** Refuses a product that cannot be stored: INVALID_PARAMETER naming the field. */
 export function checkProduct({ referencePattern, ranges }: Product): void {
   if (!isSafePattern(referencePattern)) {
-    throw invalid('product.reference_pattern', 'must be classes, counts and literals only')
+    throw invalid(
+      'product.reference_pattern',
+      'must be classes, literals and few ranges of counts only',
+    )
   }
   const currencies = new Set(ranges.map(({ currency }) => currency))
   if (currencies.size < ranges.length) throw invalid('product.ranges', 'names a currency twice')

@@ -113,7 +113,7 @@ export declare type Product = Message<"payweave.billing.v1.Product"> & {
 
   /**
    * Regular expression that a customer's reference must match as a whole: classes, counts and literals
-   * only, so that matching takes linear time.
+   * only. Its ranges of counts (`{2,4}`, `?`) may be chosen in at most 10,000 ways, so that matching takes bounded time.
    *
    * @generated from field: string reference_pattern = 5;
    */
