@@ -84,12 +84,13 @@ const comes: ReadonlySet<SettlementKind> = new Set([
 ])
 const goes: ReadonlySet<SettlementKind> = new Set([FEE, PAYOUT])
 
-/** By how much a settlement changes the money that is held, in minor units; late money and fees of merchants are not in it. */
+/** By how much a settlement changes the money that is held, in minor units; late money and debts of merchants are not in it. */
 export function heldChange({
   kind,
   reversesKind,
   amountMinor,
 }: Pick<Settlement, 'kind' | 'reversesKind' | 'amountMinor'>): bigint {
+  if (kind === PAYOUT_RETURNED && reversesKind === PAYOUT_RECOVERY) return 0n
   if (comes.has(kind)) return amountMinor
   const isRefund = kind === REFUND && reversesKind === PAYER_RECEIPT
   return goes.has(kind) || isRefund ? -amountMinor : 0n

@@ -4,6 +4,7 @@ import { WithdrawReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { WaitingRefundState } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PaymentChannel, PayoutState } from '#gen/payweave/payments/v1/payments_pb.js'
+import { SettlementKind } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { at, type Harness, payer, refusal, startHarness, states } from './harness.ts'
 import { as } from './person.ts'
@@ -219,7 +220,8 @@ describe('refunding', () => {
     expect(await harness.movements(made.paymentId)).toHaveLength(4)
   })
 
-  it('refunding after the payout was sent makes the merchant owe it', async () => {
+  /** Refunds a payment whose payout was sent and has no outcome yet. */
+  async function owed() {
     const { paymentId, payerId } = await harness.one()
     await harness.report(payerId, PAID)
     const payeeId = at((await harness.get(paymentId)).payees).payeeId
@@ -232,6 +234,33 @@ describe('refunding', () => {
       'payout 9950',
       'payout_recovery 9950',
       'refund 10000',
+    ])
+    return { paymentId, payeeId }
+  }
+
+  it('refunding after the payout was sent makes the merchant owe it, also once it is completed', async () => {
+    const { paymentId, payeeId } = await owed()
+    const before = await harness.movements(paymentId)
+    expect(await harness.reportPayout(payeeId, TransferOutcome.COMPLETED)).toBe('COMPLETED')
+    expect(await harness.movements(paymentId)).toEqual(before)
+  })
+
+  it('a payout that fails after its payment was refunded reverses what the merchant owes for it', async () => {
+    const { paymentId, payeeId } = await owed()
+    const { FAILED, COMPLETED } = TransferOutcome
+    expect(await harness.reportPayout(payeeId, FAILED)).toBe('FAILED')
+    expect(await harness.reportPayout(payeeId, COMPLETED)).toBe('FAILED')
+    const { settlements } = await harness.settlementList.listSettlements({ paymentId })
+    const { PAYOUT_RETURNED, PAYOUT_RECOVERY } = SettlementKind
+    const recovery = settlements.find(({ kind }) => kind === PAYOUT_RECOVERY)
+    const returned = settlements.filter(({ kind }) => kind === PAYOUT_RETURNED)
+    expect(returned).toMatchObject([
+      {
+        payeeId,
+        amountMinor: 9_950n,
+        reversesId: recovery?.settlementId,
+        reversesKind: PAYOUT_RECOVERY,
+      },
     ])
   })
 

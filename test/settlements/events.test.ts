@@ -1,6 +1,8 @@
 // Tests that each movement of money in payments is in the ledger, once, by events over a real broker.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { listRefusals, readBackfill } from '../../services/accounts/ledger/store/backfill-store.ts'
+import { backfillPage } from '../../services/accounts/ledger/workers/backfill.ts'
 import { postEvents } from '../../services/accounts/ledger/workers/settlement-consumer.ts'
 import { startBroker, type TestBroker } from '../events/harness.ts'
 import { at, payer } from '../payments/harness.ts'
@@ -60,6 +62,40 @@ describe('a payment in the ledger', () => {
     const transfers = await harness.transfers()
     const { transactionId } = await harness.get(paymentId)
     expect(new Set(transfers.map(({ reference }) => reference))).toEqual(new Set([transactionId]))
+  })
+
+  it('a payout that fails after its payment was refunded leaves the merchant owing nothing for it, in the ledger', async () => {
+    const payees = [
+      { mobileNumberE164: '+12025550108', amountMinor: 6_000n },
+      { mobileNumberE164: '+12025550109', amountMinor: 4_000n },
+    ]
+    const paid = async () => {
+      const made = await harness.create({ payers: [payer()], payees })
+      await harness.report(at(made.payers).payerId, PAID)
+      await payoutOf(made.paymentId)
+      return { paymentId: made.paymentId, payeeIds: made.payees.map(({ payeeId }) => payeeId) }
+    }
+    await allNotified()
+    const before = await harness.balances()
+    const after = await paid()
+    await harness.refund(after.paymentId)
+    expect(await harness.reportPayout(at(after.payeeIds), FAILED)).toBe('FAILED')
+    expect(await harness.reportPayout(at(after.payeeIds), FAILED)).toBe('FAILED')
+    expect(await harness.reportPayout(at(after.payeeIds, 1), COMPLETED)).toBe('COMPLETED')
+    const sooner = await paid()
+    await harness.reportPayout(at(sooner.payeeIds), FAILED)
+    await harness.refund(sooner.paymentId)
+    await harness.reportPayout(at(sooner.payeeIds, 1), FAILED)
+    await allNotified()
+    expect(await harness.balances()).toEqual({
+      ...before,
+      clearing: (before['clearing'] ?? 0n) + 4_000n,
+      merchant_receivable: (before['merchant_receivable'] ?? 0n) - 4_000n,
+    })
+    harness.settle()
+    expect(await backfillPage(harness.job)).toEqual({ caughtUp: true })
+    expect(await readBackfill(harness.ledger)).toMatchObject({ postedCount: 0n })
+    expect(await listRefusals(harness.ledger, 10)).toEqual([])
   })
 
   it('a payment in the ledger posts every kind of settlement once, and its accounts sum to zero', async () => {

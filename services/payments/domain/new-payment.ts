@@ -177,6 +177,7 @@ function draftPayee(payee: NewPayee, feeMinor: bigint, withheldMinor: bigint): P
     netMinor: payee.amountMinor - feeMinor - withheldMinor,
     payoutState: 'waiting',
     releaseTime: undefined,
+    recoveryId: undefined,
     connector: null,
   }
 }

@@ -55,6 +55,8 @@ export type Payee = {
   delayDays: number
   payoutState: PayoutState
   releaseTime: Date | undefined
+  /** Id of the settlement by which the merchant owes this payout; undefined unless it is sent and the payment is refunded. */
+  recoveryId: string | undefined
   /** The connector that the payout is handed over to; null until then, and for the default connector in rows from before routes. */
   connector: string | null
 }

@@ -65,7 +65,16 @@ export function applyPayoutReport(
     return finish(draft, 'PAYOUT_COMPLETED', 'none')
   }
   movePayout(draft, payee, 'fail')
-  settle(draft, { kind: 'payout_returned', payeeId, amountMinor: payee.netMinor })
+  const { recoveryId, netMinor: amountMinor } = payee
+  settle(draft, {
+    kind: 'payout_returned',
+    payeeId,
+    // The merchant does not owe money that never left.
+    ...(recoveryId === undefined
+      ? {}
+      : { reversesId: recoveryId, reversesKind: 'payout_recovery' }),
+    amountMinor,
+  })
   noticePayee(draft, 'payout_failed', payee)
   return finish(draft, 'PAYOUT_FAILED', 'none')
 }

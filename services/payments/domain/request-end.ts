@@ -113,7 +113,7 @@ function recoverPayouts(draft: Draft): void {
   for (const payee of draft.payment.payees) {
     if (payee.payoutState === 'scheduled') movePayout(draft, payee, 'void')
     if (payee.payoutState === 'sent' || payee.payoutState === 'completed') {
-      settle(draft, {
+      payee.recoveryId = settle(draft, {
         kind: 'payout_recovery',
         payeeId: payee.payeeId,
         amountMinor: payee.netMinor,

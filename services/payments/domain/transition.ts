@@ -57,7 +57,7 @@ export type Settlement = {
   payeeId?: string
   attemptId?: string
   reversesId?: string
-  /** Kind of the settlement that it reverses, which determines the account that the money leaves. */
+  /** Kind of the settlement that it reverses, which determines the account of a refund and of a returned payout. */
   reversesKind?: SettlementKind
   amountMinor: bigint
 }

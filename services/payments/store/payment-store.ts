@@ -76,6 +76,7 @@ type PayeeColumns = {
   delay_days: number
   payout_state: PayoutState
   release_time: Date | null
+  recovery_id: string | null
   payee_connector: string | null
 }
 
@@ -105,7 +106,11 @@ export function readingWhere(name: string, condition: string, source = 'payment 
          e.payee_id, e.mobile_number as payee_mobile_number,
          e.mobile_number_e164 as payee_mobile_number_e164, e.amount_minor as payee_amount_minor,
          e.fee_minor as payee_fee_minor, e.net_minor, e.delay_days, e.payout_state, e.release_time,
-         e.connector as payee_connector
+         e.connector as payee_connector,
+         case when p.state = 'Refunded' and e.payout_state = 'sent' then (
+           select s.settlement_id from settlement s
+           where s.payee_id = e.payee_id and s.kind = 'payout_recovery'
+         ) end as recovery_id
        from (select * from payer where payer.payment_id = p.payment_id) r
        full join (select * from payee where payee.payment_id = p.payment_id) e using (position)
        order by position
@@ -293,6 +298,7 @@ function decodePayee(row: PaymentRow): Payee[] {
     delayDays: row.delay_days,
     payoutState: row.payout_state,
     releaseTime: row.release_time ?? undefined,
+    recoveryId: row.recovery_id ?? undefined,
     connector: row.payee_connector,
   }
   return [payee]

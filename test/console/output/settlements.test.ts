@@ -8,11 +8,16 @@ const kinds = Object.values(SettlementKind).filter(
   (kind): kind is SettlementKind => typeof kind === 'number' && kind !== SettlementKind.UNSPECIFIED,
 )
 
+const { PAYER_RECEIPT, LATE_RECEIPT, REFUND, PAYOUT_RETURNED, PAYOUT_RECOVERY, UNSPECIFIED } =
+  SettlementKind
+const reversed = new Map([
+  [REFUND, [PAYER_RECEIPT, LATE_RECEIPT]],
+  [PAYOUT_RETURNED, [UNSPECIFIED, PAYOUT_RECOVERY]],
+])
+
 it('a settlement changes the money held in the console as in the ledger', () => {
   for (const kind of kinds) {
-    const { PAYER_RECEIPT, LATE_RECEIPT, REFUND, UNSPECIFIED } = SettlementKind
-    const reversed = kind === REFUND ? [PAYER_RECEIPT, LATE_RECEIPT] : [UNSPECIFIED]
-    for (const reversesKind of reversed) {
+    for (const reversesKind of reversed.get(kind) ?? [UNSPECIFIED]) {
       const { debit, credit } = moveOf({ kind, reversesKind })
       const change = (credit === 'held' ? 7n : 0n) - (debit === 'held' ? 7n : 0n)
       expect([kind, heldChange({ kind, reversesKind, amountMinor: 7n })]).toEqual([kind, change])

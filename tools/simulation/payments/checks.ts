@@ -16,12 +16,21 @@ type PaymentRow = {
   payment_id: string
   transaction_id: string
   amount_minor: bigint
+  fee_payee_pays_minor: bigint
+  fee_merchant_pays_minor: bigint
   state: string
 }
 type PayerRow = { payer_id: string; payment_id: string; state: string; charge: bigint; was: string }
-type PayeeRow = { payee_id: string; net_minor: bigint; payout_state: string; was: string }
+type PayeeRow = {
+  payee_id: string
+  payment_id: string
+  net_minor: bigint
+  payout_state: string
+  was: string
+}
 type RefundRow = { refund_id: string; payer_id: string; amount_minor: bigint; state: string }
 type ReceiptRow = { payer_id: string; attempt_id: string; amount_minor: bigint }
+type Balance = { internal: string; minor: bigint }
 type Posted = { settlement_id: string; amount_minor: bigint; lines: bigint; moved: bigint }
 
 const payersText = `
@@ -38,8 +47,8 @@ const postedText = `
     (select count(*) from accounts.posting p where p.transfer_id = t.transfer_id) as lines,
     (select coalesce(sum(greatest(p.amount_minor, 0)), 0)::bigint from accounts.posting p where p.transfer_id = t.transfer_id) as moved
   from payments.settlement s full join accounts.transfer t on t.transfer_id = s.settlement_id`
-const clearingText = `
-  select coalesce(-sum(amount_minor), 0)::bigint as minor from accounts.posting where internal = 'clearing'`
+const balancesText = `
+  select internal, sum(amount_minor)::bigint as minor from accounts.posting where internal is not null group by internal`
 
 /** The rules that the run broke, in words; none when all hold. */
 export async function findBroken(server: Server, left: Left): Promise<string[]> {
@@ -50,7 +59,9 @@ export async function findBroken(server: Server, left: Left): Promise<string[]> 
   const refunds = await server.read<RefundRow>('select * from payments.refund')
   const receipts = await server.read<ReceiptRow>(receiptsText)
   const posted = await server.read<Posted>(postedText)
-  const [clearing] = await server.read<{ minor: bigint }>(clearingText)
+  const balances = new Map(
+    (await server.read<Balance>(balancesText)).map(({ internal, minor }) => [internal, minor]),
+  )
   const taken = connectors.flatMap((one) => one.receipts)
   const sent = connectors.flatMap((one) => [...one.transfers.values()])
   const stateOf = new Map(payments.map((one) => [one.payment_id, one]))
@@ -73,7 +84,8 @@ export async function findBroken(server: Server, left: Left): Promise<string[]> 
     ...brokenShares(payers, stateOf),
     ...onceOnly(connectors),
     ...posted.flatMap(brokenPosting),
-    ...brokenClearing(clearing?.minor ?? 0n, taken, sent),
+    ...brokenClearing(balances.get('clearing') ?? 0n, taken, sent),
+    ...brokenDebts(balances, payments, payees),
   ]
 }
 
@@ -216,7 +228,39 @@ function brokenClearing(
   const done = sent.filter(({ isDone }) => isDone)
   const held =
     sumOf(taken.map((one) => one.amountMinor)) - sumOf(done.map((one) => one.amountMinor))
-  return minor === held ? [] : [`connectors hold ${held}, by the ledger ${minor}`]
+  return -minor === held ? [] : [`connectors hold ${held}, by the ledger ${-minor}`]
+}
+
+/**
+ * What is held are the payouts of paid payments that have not left. A merchant owes the payouts of refunded payments that have left, and
+ * those fees of paid payments that were not taken from the money received.
+ */
+function brokenDebts(
+  balances: ReadonlyMap<string, bigint>,
+  payments: readonly PaymentRow[],
+  payees: readonly PayeeRow[],
+): string[] {
+  const netOf = (some: readonly PayeeRow[]) => sumOf(some.map(({ net_minor }) => net_minor))
+  const left = (was: string) =>
+    netOf(payees.filter((one) => one.was === was && one.payout_state === 'completed'))
+  const ofPaid = payees.filter(({ was }) => was === 'paid')
+  const paid = payments.filter(({ state }) => state === 'paid')
+  const billed = paid.map(
+    ({ payment_id: id, amount_minor, fee_payee_pays_minor, fee_merchant_pays_minor }) =>
+      fee_payee_pays_minor +
+      fee_merchant_pays_minor +
+      netOf(ofPaid.filter(({ payment_id }) => payment_id === id)) -
+      amount_minor,
+  )
+  const wanted = {
+    held: netOf(ofPaid) - left('paid'),
+    merchant_receivable: -left('Refunded') - sumOf(billed),
+    suspense: 0n,
+  }
+  return Object.entries(wanted).flatMap(([internal, minor]) => {
+    const found = balances.get(internal) ?? 0n
+    return found === minor ? [] : [`${internal} should be ${minor} and is ${found}`]
+  })
 }
 
 const sameItems = (some: readonly string[], others: readonly string[]): boolean =>

@@ -55,7 +55,7 @@ export declare type Settlement = Message<"payweave.payments.v1.Settlement"> & {
   transactionId: string;
 
   /**
-   * Kind of the movement, which determines the accounts.
+   * Kind of the movement, which determines the accounts, for some kinds together with `reverses_kind`.
    *
    * @generated from field: payweave.payments.v1.SettlementKind kind = 6;
    */
@@ -83,7 +83,8 @@ export declare type Settlement = Message<"payweave.payments.v1.Settlement"> & {
   attemptId: string;
 
   /**
-   * The settlement that this one reverses: the receipt of a refund, the refund of a returned refund. Else empty.
+   * The settlement that this one reverses: the receipt of a refund, the refund of a returned refund, the recovery of a payout that was
+   * returned after it. Else empty.
    *
    * @generated from field: string reverses_id = 10;
    */
@@ -383,14 +384,14 @@ export enum SettlementKind {
   PAYOUT = 10,
 
   /**
-   * The back end refused the payout permanently: clearing to held.
+   * The back end refused the payout permanently: clearing to held, or to merchant receivable if it reverses a PAYOUT_RECOVERY.
    *
    * @generated from enum value: SETTLEMENT_KIND_PAYOUT_RETURNED = 11;
    */
   PAYOUT_RETURNED = 11,
 
   /**
-   * A paid request was refunded after this payout had left: merchant receivable to held.
+   * A paid request was refunded after this payout was sent: merchant receivable to held.
    *
    * @generated from enum value: SETTLEMENT_KIND_PAYOUT_RECOVERY = 12;
    */

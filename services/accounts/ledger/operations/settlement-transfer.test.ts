@@ -7,6 +7,7 @@ import { SettlementKind, SettlementSchema } from '#gen/payweave/payments/v1/sett
 import { transferOf } from './settlement-transfer.ts'
 
 const { REFUND, FEE, PAYER_RECEIPT, LATE_RECEIPT, DUPLICATE_RECEIPT, UNSPECIFIED } = SettlementKind
+const { PAYOUT_RETURNED, PAYOUT_RECOVERY } = SettlementKind
 
 function linesOf(kind: SettlementKind, reversesKind = UNSPECIFIED): string {
   const ids = { settlementId: 'aa', projectId: 'bb' }
@@ -46,6 +47,12 @@ describe('a settlement as a transfer', () => {
     expect(linesOf(REFUND, PAYER_RECEIPT)).toBe('held -150, clearing 150')
     expect(linesOf(REFUND, LATE_RECEIPT)).toBe('suspense -150, clearing 150')
     expect(linesOf(REFUND, DUPLICATE_RECEIPT)).toBe('suspense -150, clearing 150')
+  })
+
+  it('a payout that is returned after its recovery ends the debt of the merchant', () => {
+    expect(linesOf(PAYOUT_RECOVERY)).toBe('merchant_receivable -150, held 150')
+    const lines = linesOf(PAYOUT_RETURNED, PAYOUT_RECOVERY)
+    expect(lines).toBe('clearing -150, merchant_receivable 150')
   })
 
   it('a settlement is refused when its kind is not known or it is a refund of no receipt', () => {

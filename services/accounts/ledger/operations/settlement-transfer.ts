@@ -6,7 +6,10 @@ import type { InternalName, NewTransfer } from './ledger.ts'
 /** The internal accounts that a settlement debits and credits. */
 export type Move = { debit: InternalName; credit: InternalName }
 
-/** The accounts of each kind. A refund is not here: it debits the account that its receipt has credited. */
+/**
+ * The accounts of each kind. A refund is not here: it debits the account that its receipt has credited. A returned payout that reverses
+ * a recovery credits the account that the recovery has debited.
+ */
 const moves: Readonly<Partial<Record<SettlementKind, Move>>> = {
   [SettlementKind.PAYER_RECEIPT]: { debit: 'clearing', credit: 'held' },
   [SettlementKind.LATE_RECEIPT]: { debit: 'clearing', credit: 'suspense' },
@@ -23,11 +26,20 @@ const moves: Readonly<Partial<Record<SettlementKind, Move>>> = {
 
 /** The accounts of a settlement. Throws a RangeError for a kind that this version does not know. */
 export function moveOf({ kind, reversesKind }: Pick<Settlement, 'kind' | 'reversesKind'>): Move {
-  const move = kind === SettlementKind.REFUND ? refundOf(moves[reversesKind]?.credit) : moves[kind]
+  const move = moveOfKind(kind, reversesKind)
   if (move === undefined) {
     throw new RangeError(`no accounts are known for settlement kind ${kind} of ${reversesKind}`)
   }
   return move
+}
+
+function moveOfKind(kind: SettlementKind, reversesKind: SettlementKind): Move | undefined {
+  const { REFUND, PAYOUT_RETURNED, PAYOUT_RECOVERY } = SettlementKind
+  if (kind === REFUND) return refundOf(moves[reversesKind]?.credit)
+  if (kind === PAYOUT_RETURNED && reversesKind === PAYOUT_RECOVERY) {
+    return { debit: 'clearing', credit: 'merchant_receivable' }
+  }
+  return moves[kind]
 }
 
 function refundOf(debit: InternalName | undefined): Move | undefined {
