@@ -1,6 +1,7 @@
 // The context of a call (caller, request id, deadline), inherited by nested calls.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { Failure } from '#core/errors/errors.ts'
 import type { Membership } from './auth/roles.ts'
 
 /** A person who works in the console, with the roles that they hold. */
@@ -56,6 +57,14 @@ const storage = new AsyncLocalStorage<CallContext | undefined>()
 /** The context of the call or request that the current code runs for; undefined outside of any. */
 export function currentContext(): CallContext | undefined {
   return storage.getStore()
+}
+
+/** Throws TIMEOUT when the caller of the current call has stopped waiting; never outside of a call. */
+export function checkDeadline(): void {
+  const { deadline } = storage.getStore() ?? {}
+  if (deadline !== undefined && Date.now() >= deadline) {
+    throw new Failure('TIMEOUT', 'the call waited until after its deadline')
+  }
 }
 
 /** The fields of the current call or request that every log line gets. */

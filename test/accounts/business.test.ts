@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '#platform/db/db.ts'
 import { authenticateApiKey } from '../../services/accounts/access/operations/authenticate.ts'
+import { hashPin } from '../../services/accounts/customers/domain/pin.ts'
 import { type Harness, refusal, startHarness } from './harness.ts'
 
 let harness: Harness
@@ -48,6 +49,20 @@ describe('a business account', () => {
     for (const secret of [String(made.pin), made.apiKey, made.authorisationToken]) {
       expect(row?.text).not.toContain(secret)
     }
+  })
+
+  it('a business account is not created once the caller has stopped waiting', async () => {
+    const { secrets, accounts, projects, db } = harness
+    const owner = { projectId: projects.other, checkDeadline: () => undefined }
+    const before = Array.from({ length: 4 }, () => hashPin(secrets, 100_000, owner))
+    const late = business({ businessName: 'Late House' })
+    const call = accounts.createBusinessAccount(late, { timeoutMs: 60 })
+    expect(await refusal(call)).toBe('TIMEOUT')
+    await Promise.all(before)
+    // It is created after everything that was asked for before.
+    await accounts.createBusinessAccount(business())
+    const made = sql('test_late', `select from merchant where business_name = 'Late House'`)
+    expect(await db.row(made, [])).toBeUndefined()
   })
 
   it('a business account is refused when something is missing or cannot be', async () => {

@@ -2,6 +2,7 @@
 
 import { randomBytes, scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
+import { Failure } from '#core/errors/errors.ts'
 import { hashKey } from '#core/identity/digest.ts'
 import type { AccountSecrets } from '../../access/domain/at-rest.ts'
 
@@ -9,21 +10,53 @@ const derive = promisify<Buffer, Buffer, number, Buffer>(scrypt)
 const hashBytes = 32
 const saltBytes = 16
 
+/** Above these, pins wait longer than their callers do. */
+const maxQueued = 32
+/** One project leaves room for the others. */
+const maxQueuedOfProject = 16
+
+/** The projects of the derivations that wait or run, in their order. */
+const queue: string[] = []
 let previous: Promise<unknown> = Promise.resolve()
 
+/** For whom a pin is hashed. */
+export type PinOwner = {
+  projectId: string
+  /** Throws when the caller has stopped waiting: the pin is then not hashed. */
+  checkDeadline(): void
+}
+
 /** One at a time, of all of the process: many at once take the processors from the calls that wait for nothing but an answer. */
-function deriveAlone(secret: Buffer, salt: Buffer): Promise<Buffer> {
-  const hash = previous.then(() => derive(secret, salt, hashBytes))
+function deriveAlone(
+  secret: Buffer,
+  salt: Buffer,
+  { projectId, checkDeadline }: PinOwner,
+): Promise<Buffer> {
+  const ofProject = queue.filter((queued) => queued === projectId).length
+  if (queue.length >= maxQueued || ofProject >= maxQueuedOfProject) {
+    throw new Failure('SERVICE_UNAVAILABLE', 'too many business accounts wait to be created')
+  }
+  queue.push(projectId)
+  const hash = previous
+    .then(() => {
+      checkDeadline()
+      return derive(secret, salt, hashBytes)
+    })
+    .finally(() => queue.shift())
   previous = hash.catch(() => undefined)
   return hash
 }
 
-/** A pin as its table row holds it, with the id of its pepper. Peppered, since a million pins are soon tried. */
+/**
+ * A pin as its table row holds it, with the id of its pepper. Peppered, since a million pins are soon tried.
+ * SERVICE_UNAVAILABLE when too many others wait, of all projects or of this one.
+ */
 export async function hashPin(
   { pepper }: AccountSecrets,
   pin: number,
+  owner: PinOwner,
 ): Promise<{ salt: Buffer; hash: Buffer; pepperId: string }> {
   const salt = randomBytes(saltBytes)
   const { keyId: pepperId, key } = pepper().current
-  return { salt, hash: await deriveAlone(hashKey(key, `pin${pin}`), salt), pepperId }
+  return { salt, hash: await deriveAlone(hashKey(key, `pin${pin}`), salt, owner), pepperId }
 }

@@ -1,6 +1,7 @@
 // Creates business accounts: merchants of a project with credentials that are shown once.
 import { randomInt } from 'node:crypto'
 import { newId, newKey } from '#core/identity/id.ts'
+import { checkDeadline } from '#platform/rpc/context.ts'
 import { requireName } from '../../access/domain/access.ts'
 import { sealAtRest } from '../../access/domain/at-rest.ts'
 import { keyDigest, newApiKey } from '../../access/domain/credentials.ts'
@@ -33,7 +34,10 @@ export type BusinessCredentials = {
 const minPin = 100_000
 const tokenLength = 32
 
-/** Makes a merchant of the project with its owner and credentials, audited. PROJECT_NOT_FOUND. */
+/**
+ * Makes a merchant of the project with its owner and credentials, audited. PROJECT_NOT_FOUND; SERVICE_UNAVAILABLE when too
+ * many others wait for their pins; TIMEOUT when the caller stopped waiting meanwhile, who then has no merchant.
+ */
 export async function createBusinessAccount(
   customers: Customers,
   actor: Actor,
@@ -55,7 +59,8 @@ export async function createBusinessAccount(
   const pin = randomInt(minPin, minPin * 10)
   const apiKey = newApiKey()
   const authorisationToken = newKey('', tokenLength)
-  const { salt: pinSalt, hash: pinHash, pepperId: pinPepperId } = await hashPin(secrets, pin)
+  const hashed = await hashPin(secrets, pin, { projectId, checkDeadline })
+  const { salt: pinSalt, hash: pinHash, pepperId: pinPepperId } = hashed
   const authorisationTokenSealed = sealAtRest(
     secrets,
     {
@@ -65,6 +70,8 @@ export async function createBusinessAccount(
     Buffer.from(authorisationToken),
   )
   const result = { merchantId, pin, apiKey, authorisationToken }
+  // Its credentials would reach nobody.
+  checkDeadline()
   return change(customers, actor, async (tx) => {
     await existingProject(tx, projectId)
     await insertMerchant(tx, merchant)
