@@ -145,6 +145,19 @@ describe('unknown fields of a body', () => {
     expect(await warningOf(goodPayment())).toEqual({ status: 200, warning: null })
   })
 
+  it('unknown texts and files of a form are named', async () => {
+    const good = goodRequests.find(({ path }) => path === '/account/personal_account')!
+    const draft = draftOf(good)
+    const body = new FormData()
+    for (const [name, value] of Object.entries(good.body as Body)) body.append(name, String(value))
+    body.append('nick name', 'x')
+    body.append('passport', new Blob(['%PDF-1.7']), 'a.pdf')
+    const { headers } = draft
+    const seen = await call(edge.url, 'POST', targetOf(draft), { headers, body })
+    expect(seen.status, seen.text).toBe(200)
+    expect(seen.headers.get('pw-warning')).toBe('nick%20name, passport')
+  })
+
   it('the header of unknown fields names at most ten, in 1 KiB, and is always well formed', async () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`x${index}`, 1]))
     expect((await warningOf({ ...goodPayment(), ...many })).warning?.split(', ')).toHaveLength(10)

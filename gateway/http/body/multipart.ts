@@ -46,7 +46,7 @@ export function isForm(request: FastifyRequest): boolean {
 }
 
 /**
- * The text fields of the form, without empty ones; known files go to `artefacts` meanwhile. Throws
+ * The text fields of the form, without empty ones, and the names of unknown files as empty texts; known files go to `artefacts` meanwhile. Throws
  * PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE for a file whose content is of no accepted kind, INVALID_PARAMETER
  * for a form that is malformed.
  */
@@ -138,7 +138,9 @@ function formReader(names: FormNames, artefacts: Artefacts) {
       } else if (names.files.has(name)) {
         await passOn(name, contentOf(part), artefacts)
       } else {
-        // An unknown file is read and discarded.
+        // An unknown file is read and discarded. Only its name is kept, so that PW-Warning names it.
+        textBytes += Buffer.byteLength(name)
+        texts[name] = ''
         for await (const _ of contentOf(part));
       }
     },
