@@ -83,12 +83,13 @@ it('the history of an account reaches seven days back, or another window of nine
   harness.testClock.advance(8 * day)
   expect(idsOf(await list())).toEqual([])
   const now = Date.now() + harness.testClock.offsetMs
-  const from = (days: number) => ({
-    startTime: timestampFromDate(new Date(now - days * day)),
+  const from = (days: number, moreMs = 0) => ({
+    startTime: timestampFromDate(new Date(now - days * day - moreMs)),
     endTime: timestampFromDate(new Date(now)),
   })
   expect(idsOf(await list(from(90)))).toEqual(ids)
-  expect(await refusal(list(from(91)))).toBe('INVALID_PARAMETER start_datetime')
+  expect(idsOf(await list(from(90, 1_000)))).toEqual(ids)
+  expect(await refusal(list(from(90, 2_000)))).toBe('INVALID_PARAMETER start_datetime')
   expect(await refusal(list(from(-1)))).toBe('INVALID_PARAMETER start_datetime')
   harness.testClock.advance(-8 * day)
 })

@@ -24,7 +24,8 @@ export type Listing = {
 
 const dayUs = 86_400_000_000n
 const usualWindowUs = 7n * dayUs
-const maxWindowUs = 90n * dayUs
+// The end is the instant after the last second of the window, so 90 days between its first and its last are a second more.
+const maxWindowUs = 90n * dayUs + 1_000_000n
 // The history has no grant of its own: permission to read a transaction includes listing it.
 const endpoint = 'GET /institution/transaction'
 

@@ -334,11 +334,15 @@ describe('the history', () => {
     })
   })
 
-  it('the history takes a window of 90 whole days and no more', async () => {
+  it('the history takes a window of 90 whole days, or of times 90 days apart, and no more', async () => {
     const window = (start_datetime: string, end_datetime: string) =>
       demo.history(sender, { start_datetime, end_datetime })
     expect((await window('2026-01-01', '2026-03-31')).status).toBe(200)
     expect((await window('2026-01-01', '2026-04-01')).body['errorCode']).toBe('INVALID_PARAMETER')
+    const noon = '2026-01-01 12:00:00'
+    expect((await window(noon, '2026-04-01 12:00:00')).status).toBe(200)
+    const over = await window(noon, '2026-04-01 12:00:01')
+    expect(over.body['errorCode']).toBe('INVALID_PARAMETER')
     expect((await window('2026-01-02', '2026-01-01')).body['errorCode']).toBe('INVALID_PARAMETER')
     const bad = await demo.history(sender, { cursor: 'nonsense' })
     expect(bad.body['errorCode']).toBe('INVALID_PARAMETER')

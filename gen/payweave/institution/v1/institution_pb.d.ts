@@ -553,8 +553,9 @@ export declare type ListTransactionsRequest = Message<"payweave.institution.v1.L
   startTime?: Timestamp | undefined;
 
   /**
-   * End of the window, exclusive, at most 90 days after its start. Not set: no upper bound, so that the list has every
-   * transaction that was answered before this call; the start is then at most 90 days ago.
+   * End of the window, exclusive, at most 90 days and a second after its start: the last second of a window may be 90 days
+   * after its first. Not set: no upper bound, so that the list has every transaction that was answered before this call; the
+   * start is then at most as far back.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 4;
    */
