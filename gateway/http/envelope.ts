@@ -95,13 +95,14 @@ export function errorBody(
   const { field, missing, lookup_type } = failure.details
   const listsMissing = form.listsMissing === 'always' || facts.method === 'GET'
   const errorCode = shown.errorCode ? failure.reason : undefined
-  // The contract puts the code of a look-up that found none or several into `data`, beside what was looked up, not on top.
+  // The contract puts the code of a look-up into `data`, beside what was looked up, and not on top. REQUEST_ID_REUSED is also
+  // on top, where clients have read it before.
   const data = lookup_type === undefined ? undefined : { errorCode, details: { lookup_type } }
   return JSON.stringify({
     status: 'error',
     code,
     message: code >= 500 ? reasons[failure.reason].meaning : failure.message,
-    errorCode: data === undefined ? errorCode : undefined,
+    errorCode: data === undefined || errorCode === 'REQUEST_ID_REUSED' ? errorCode : undefined,
     request_id: shown.requestId ? facts.requestId : undefined,
     timestamp: shown.timestamp ? formatIso(new Date()) : undefined,
     missing: listsMissing ? missing?.split(',') : undefined,

@@ -77,7 +77,7 @@ export function refusalFields(form: EnvelopeName): TSchema {
 
 const lookupData = () =>
   fieldsOf({
-    errorCode: Type.Enum(['ACCOUNT_NOT_FOUND', 'AMBIGUOUS_MATCH']),
+    errorCode: Type.Enum(['ACCOUNT_NOT_FOUND', 'AMBIGUOUS_MATCH', 'REQUEST_ID_REUSED']),
     details: fieldsOf({ lookup_type: anyText() }),
   })
 

@@ -136,10 +136,18 @@ describe('POST /account/account_session', () => {
     )
   })
 
-  it('a session request returns every other refusal at top level', async () => {
+  it('a session request returns REQUEST_ID_REUSED inside data and at top level', async () => {
     edge.seen.accounts.refuseWith = 'REQUEST_ID_REUSED'
+    const errorCode = 'REQUEST_ID_REUSED'
+    const data = { errorCode, details: { lookup_type: 'MOBILE' } }
     const seen = await post(edge, 'account_session', lookup)
-    expect(seen.body).toMatchObject({ code: 409, errorCode: 'REQUEST_ID_REUSED' })
+    expect(seen.body).toMatchObject({ code: 409, errorCode, data })
+  })
+
+  it('a session request returns every other refusal at top level', async () => {
+    edge.seen.accounts.refuseWith = 'SERVICE_UNAVAILABLE'
+    const seen = await post(edge, 'account_session', lookup)
+    expect(seen.body).toMatchObject({ code: 503, errorCode: 'SERVICE_UNAVAILABLE' })
     expect(seen.body['data']).toBeUndefined()
   })
 })

@@ -127,7 +127,7 @@ const lookUpChecks: Check[] = [
   }),
   check(
     'request-id-again',
-    'The same PW-request-id with the same body returns the same session; with another body it is 409 REQUEST_ID_REUSED.',
+    'The same PW-request-id with the same body returns the same session; with another body it is 409 with errorCode and data.errorCode REQUEST_ID_REUSED.',
     async ({ shop }) => {
       const requestId = newRequestId()
       const [first, again] = [
@@ -136,7 +136,9 @@ const lookUpChecks: Check[] = [
       ]
       demandShape(dataOf(again)['session'], dataOf(first)['session'] ?? aText, 'the session')
       const reused = await shop.lookUp(byMobile(2), requestId)
-      demandRefused(reused, { status: 409, errorCode: 'REQUEST_ID_REUSED' })
+      const errorCode = 'REQUEST_ID_REUSED'
+      const data = { errorCode, details: { lookup_type: 'MOBILE' } }
+      demandRefused(reused, { status: 409, errorCode }, { data })
     },
   ),
   check(

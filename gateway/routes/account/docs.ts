@@ -38,7 +38,7 @@ export const accountOperations: Operations = {
       },
     },
     reasons: ['ACCOUNT_NOT_FOUND', 'AMBIGUOUS_MATCH', 'REQUEST_ID_REUSED'],
-    reasonsInData: ['ACCOUNT_NOT_FOUND', 'AMBIGUOUS_MATCH'],
+    reasonsInData: ['ACCOUNT_NOT_FOUND', 'AMBIGUOUS_MATCH', 'REQUEST_ID_REUSED'],
     examples: {
       'Person 00 by number': {
         body: { lookup_type: 'MOBILE', lookup_value: '+12025550100', institution_name },

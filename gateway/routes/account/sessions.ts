@@ -124,7 +124,7 @@ function readLookup({ body, originCountry }: Input<unknown, SessionBody>) {
   return { lookup, type, comparedValue, valueMasked: maskLookup(type, value) }
 }
 
-/** A look-up that found none or several says what was looked up, and how to distinguish several. */
+/** Refusals of a look-up say what was looked up, and how to distinguish several accounts. */
 function publicLookupError(type: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof Failure)) throw error
@@ -135,7 +135,9 @@ function publicLookupError(type: string): (error: unknown) => never {
         'Several accounts match; use the email key: lookup_type EMAIL, or the email field beside the value.'
       throw new Failure(reason, message, { details, cause: error })
     }
-    if (reason === 'ACCOUNT_NOT_FOUND') throw refusal(reason, details)
+    if (reason === 'ACCOUNT_NOT_FOUND' || reason === 'REQUEST_ID_REUSED') {
+      throw refusal(reason, details)
+    }
     return toPublicError()(error)
   }
 }
