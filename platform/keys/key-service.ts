@@ -60,7 +60,7 @@ export function startProcessKeys(options: ProcessKeysOptions): ProcessKeys {
           }
         },
         async countDependants({ file, pageToken }) {
-          const keys = files[file]
+          const keys = Object.hasOwn(files, file) ? files[file] : undefined
           if (keys === undefined)
             throw invalid('file', `must be of ${Object.keys(files).join(', ')}`)
           return countPage(dependants[file] ?? [], keys(), pageToken)

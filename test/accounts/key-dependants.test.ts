@@ -167,7 +167,9 @@ it('every step of a rotation is in the audit with who did it', async () => {
 })
 
 it('a malformed request about keys is refused', async () => {
-  expect(await refusal(keys.countDependants({ file: 'link.key' }))).toBe('INVALID_PARAMETER file')
+  for (const file of ['link.key', 'constructor']) {
+    expect(await refusal(keys.countDependants({ file }))).toBe('INVALID_PARAMETER file')
+  }
   expect(await refusal(keys.countDependants({ file: 'pepper', pageToken: 'x' }))).toBe(
     'INVALID_PARAMETER page_token',
   )
