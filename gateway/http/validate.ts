@@ -39,16 +39,23 @@ type Node = Annotated & {
   anyOf?: Node[]
 }
 
-/** Compiles a schema, once, into its check. */
-export function compileCheck<S extends TSchema>(schema: S): Check<Static<S>> {
+/**
+ * Compiles a schema, once, into its check. `missingByRule` answers the paths of absent fields that other fields of a body, not
+ * checked yet, make required: a schema does not say it.
+ */
+export function compileCheck<S extends TSchema>(
+  schema: S,
+  missingByRule: (body: Record<string, unknown>) => string[] = () => [],
+): Check<Static<S>> {
   const compiled = Compile(schema)
   const node = schema as Node
   const check = (value: unknown, isPlain: boolean): Static<S> => {
-    if (compiled.Check(value) && (isPlain || findForbidden(node, value, '') === undefined)) {
-      return value
-    }
+    const isValid =
+      compiled.Check(value) && (isPlain || findForbidden(node, value, '') === undefined)
+    const ruled = missingByRule(value as Record<string, unknown>)
+    if (isValid && ruled.length === 0) return value
     const missing = findMissing(node, value, '')
-    if (missing.length > 0) throw missingFields(missing)
+    if (missing.length > 0 || isValid) throw missingFields([...missing, ...ruled])
     const [, errors] = compiled.Errors(value)
     throw findForbidden(node, value, '') ?? firstProblem(node, value, errors)
   }
@@ -56,7 +63,7 @@ export function compileCheck<S extends TSchema>(schema: S): Check<Static<S>> {
 }
 
 /** The refusal of a body without these fields, of which there is at least one. */
-export function missingFields(paths: readonly string[]): Failure {
+function missingFields(paths: readonly string[]): Failure {
   const [field = ''] = paths
   const named = paths.length === 1 ? field : `${paths.slice(0, -1).join(', ')} and ${paths.at(-1)}`
   const verb = paths.length === 1 ? 'is' : 'are'
@@ -96,7 +103,8 @@ function findMissing(offered: Node, value: unknown, path: string): string[] {
   })
 }
 
-function isEmpty(value: unknown): boolean {
+/** Whether a value counts as absent. */
+export function isEmpty(value: unknown): boolean {
   return value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 }
 

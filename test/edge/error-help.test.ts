@@ -27,7 +27,9 @@ describe('a body without required fields', () => {
         'transaction_request.payers[0].mobile_number',
         'transaction_request.payers[0].payment_method',
         'transaction_request.payers[1].payment_channel',
-      ].join(', ')} and transaction_request.payers[1].payment_method are required.`,
+        'transaction_request.payers[1].payment_method',
+        'transaction_request.payers[0].amount',
+      ].join(', ')} and transaction_request.payers[1].amount are required.`,
     )
   })
 
@@ -49,6 +51,35 @@ describe('a body without required fields', () => {
       'transaction_request.payers[0].amount and transaction_request.payers[1].amount are required.',
     )
   })
+})
+
+describe('a field that another one makes required', () => {
+  it.each([
+    ['/bill_payments/pay', { id_type: 'DP' }, 'currency', 'currency and id_number'],
+    [
+      '/account/personal_account',
+      { callback_url: 'https://example.com/x' },
+      'email',
+      'email and authorisation_token',
+    ],
+    [
+      '/account/personal_account',
+      { authorisation_token: 'x'.repeat(10) },
+      'email',
+      'email and callback_url',
+    ],
+  ])(
+    'a field of %s that %j makes required is named with the others that are missing',
+    async (route, more, absent, named) => {
+      const good = goodRequests.find(({ path, body }) => path === route && body !== undefined)!
+      const draft = draftOf(good)
+      const { headers } = draft
+      const body = { ...(change(good.body, absent) as Body), ...more }
+      const seen = await call(edge.url, 'POST', targetOf(draft), { headers, body })
+      expect(seen.body).toMatchObject({ errorCode: 'MISSING_PARAMETER', field: absent })
+      expect(seen.body['message']).toBe(`${named} are required.`)
+    },
+  )
 })
 
 describe('a value of another form', () => {

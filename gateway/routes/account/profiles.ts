@@ -10,7 +10,7 @@ import {
   compileCheck,
   compileQuery,
   invalidField,
-  missingFields,
+  isEmpty,
   readPhone,
 } from '../../http/validate.ts'
 import type { EdgeSettings } from '../../options.ts'
@@ -30,8 +30,8 @@ type PersonalBody = Static<typeof personalAccountBody> & { [detail: string]: str
 
 const version = '2024-10-01'
 const queryOfVersion = compileQuery(versionQuery, version)
-const bodyOfPersonal: Check<PersonalBody> = compileCheck(personalAccountBody)
-const formOfPersonal: Check<PersonalBody> = compileCheck(personalAccountForm)
+const bodyOfPersonal: Check<PersonalBody> = compileCheck(personalAccountBody, missingCallbackField)
+const formOfPersonal: Check<PersonalBody> = compileCheck(personalAccountForm, missingCallbackField)
 const bodyOfBusiness = compileCheck(businessAccountBody)
 const bodyOfRegistration = compileCheck(registerAccountBody)
 const common = {
@@ -123,15 +123,18 @@ export const accountProfileRoutes = [
   }),
 ]
 
+/** An address of callbacks and the token of their header are given together or not at all. */
+function missingCallbackField({
+  callback_url,
+  authorisation_token,
+}: Record<string, unknown>): string[] {
+  if (isEmpty(callback_url) === isEmpty(authorisation_token)) return []
+  return [isEmpty(callback_url) ? 'callback_url' : 'authorisation_token']
+}
+
 function readProfile({ body, originCountry, settings }: Input<unknown, PersonalBody>) {
   const { callback_url: callbackUrl, authorisation_token: authorisationToken } = body
   const mobileNumber = readPhone(body.mobile_number, originCountry, 'mobile_number')
-  if (callbackUrl !== undefined && authorisationToken === undefined) {
-    throw missingFields(['authorisation_token'])
-  }
-  if (callbackUrl === undefined && authorisationToken !== undefined) {
-    throw missingFields(['callback_url'])
-  }
   if (callbackUrl !== undefined) checkCallbackUrl(callbackUrl, settings)
   return {
     firstName: body.first_name,

@@ -15,7 +15,7 @@ import { type Call, type Input, route } from '../../http/route.ts'
 import {
   compileCheck,
   compileQuery,
-  missingFields,
+  isEmpty,
   readAmount,
   readCurrency,
   readPhone,
@@ -28,7 +28,7 @@ type BillPayBody = Static<typeof billPayBody>
 const version = '2026-07-01'
 const queryOfVersion = compileQuery(versionQuery, version)
 const queryOfPayment = compileQuery(billPaymentQuery, version)
-const checkBillPay = compileCheck(billPayBody)
+const checkBillPay = compileCheck(billPayBody, missingIdNumber)
 const fingerprinted = knownFields(billPayBody)
 
 const { schema, unknownFields } = checkBillPay
@@ -96,13 +96,16 @@ function refuseReceiptId(value: unknown, isPlain: boolean): BillPayBody {
   return checkBillPay(value, isPlain)
 }
 
+function missingIdNumber({ id_type, id_number }: Record<string, unknown>): string[] {
+  return id_type !== undefined && isEmpty(id_number) ? ['id_number'] : []
+}
+
 function readBill({ body, originCountry }: Input<unknown, BillPayBody>) {
   const currency = readCurrency(body.currency, 'currency')
   const minorUnits = readAmount(body.amount, currency, 'amount')
   const { customer_mobile_no: phone = '', metadata } = body
   const customerMobileNumber =
     phone === '' ? '' : readPhone(phone, originCountry, 'customer_mobile_no')
-  if (body.id_type !== undefined && body.id_number === undefined) throw missingFields(['id_number'])
   const { external_reference: externalReference, client_receipt_id: clientReceiptId } = body
   return {
     fingerprint: fingerprint(fingerprinted(body)),

@@ -24,7 +24,7 @@ import {
   compileCheck,
   compileQuery,
   invalidField,
-  missingFields,
+  isEmpty,
   readAmount,
   readCurrency,
   readId,
@@ -32,6 +32,7 @@ import {
 } from '../../http/validate.ts'
 import { versionQuery } from '../schema-values.ts'
 import {
+  maxPayers,
   type PaymentRequestBody,
   paymentCancelBody,
   paymentRequestBody,
@@ -45,7 +46,7 @@ type RequestInput = Input<unknown, PaymentRequestBody>
 const version = '2024-10-01'
 const queryOfVersion = compileQuery(versionQuery, version)
 const queryOfStatus = compileQuery(paymentStatusQuery, version)
-const bodyOfRequest = compileCheck(paymentRequestBody)
+const bodyOfRequest = compileCheck(paymentRequestBody, payersWithoutAmount)
 const bodyOfCancel = compileCheck(paymentCancelBody)
 // A repeat may come with a newer key of the same merchant.
 const fingerprinted = knownFields(paymentRequestBody, ['api_key'])
@@ -147,13 +148,18 @@ function payerPath(index: number): string {
   return `transaction_request.payers[${index}]`
 }
 
+/** The amounts that several payers lack, also in a body that is refused for other reasons. */
+function payersWithoutAmount(body: Record<string, unknown>): string[] {
+  const request = body['transaction_request'] as { payers?: unknown } | null | undefined
+  const payers = request?.payers
+  if (!Array.isArray(payers) || payers.length < 2) return []
+  return payers.slice(0, maxPayers).flatMap((payer: unknown, index) => {
+    if (typeof payer !== 'object' || payer === null || Array.isArray(payer)) return []
+    return isEmpty((payer as { amount?: unknown }).amount) ? [`${payerPath(index)}.amount`] : []
+  })
+}
+
 function readPayers(payers: Fields['payers'], currency: string, country: string): NewPayer[] {
-  if (payers.length > 1) {
-    const without = payers.flatMap(({ amount }, index) =>
-      amount === undefined ? [`${payerPath(index)}.amount`] : [],
-    )
-    if (without.length > 0) throw missingFields(without)
-  }
   return payers.map((payer, index) => {
     const path = payerPath(index)
     return {

@@ -17,6 +17,9 @@ import {
   zeroOrOne,
 } from '../schema-values.ts'
 
+/** Maximum number of payers of a request. */
+export const maxPayers = 20
+
 const payer = record({
   mobile_number: mobileNumber(),
   first_name: optional(text(0, 100)),
@@ -47,7 +50,7 @@ export const paymentRequestBody = record({
       record({ pays_fees: optional(zeroOrOne()), payer_covers: optional(integer(0, 100)) }),
     ),
     payees: optional(list(payee, 0, 20)),
-    payers: list(payer, 1, 20),
+    payers: list(payer, 1, maxPayers),
     urls: optional(
       record({
         success: optional(text(0, 2048)),
