@@ -50,7 +50,10 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
   let tab: Visit
   let pages: Awaited<ReturnType<typeof startPages>>
   beforeAll(async () => {
-    pages = await startPages({}, Buffer.from(await printReceipt(receiptOfBill(receipt, true))))
+    pages = await startPages(
+      {},
+      Buffer.from(await printReceipt(receipt.receiptId, receiptOfBill(receipt, true))),
+    )
     browser = await launchChromium(chromium)
     tab = await visit(browser)
     await tab.page.route('https://shop.example/**', shopPage)

@@ -98,7 +98,7 @@ async function sendPrinted(
     isSandbox: options.site.isSandbox,
   })
   void reply.headers({ 'content-language': language, vary: 'accept-language' })
-  return sendPdf(reply, view.number, await printReceipt(printed))
+  return sendPdf(reply, view.number, await printReceipt(view.number, printed))
 }
 
 async function showLogo(

@@ -137,6 +137,7 @@ async function print(
   const biller = billers.get(bill.billerCode)
   const product = products.get(bill.billerCode)?.get(bill.productCode)
   return printReceipt(
+    receiptId,
     receiptOfBill(
       {
         ...bill,
