@@ -42,6 +42,8 @@ export interface WorkerChanges extends Partial<EgressRule> {
   maxInFlight?: number
   hostLimit?: number
   stalledMs?: number
+  /** The clock of the lanes, in milliseconds. */
+  nowMs?: () => number
   sign?: Sign
   /** In place of the harness's own. */
   db?: Database
@@ -132,6 +134,7 @@ export async function startHarness() {
       ...(maxInFlight === undefined ? {} : { maxInFlight }),
       ...(hostLimit === undefined ? {} : { hostLimit }),
       ...(stalledMs === undefined ? {} : { stalledMs }),
+      ...(changes.nowMs === undefined ? {} : { nowMs: changes.nowMs }),
     })
     closers.push(() => started.close(), poster.close)
     workers.add(started)

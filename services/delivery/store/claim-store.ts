@@ -28,6 +28,8 @@ export interface KnownLane {
   room: number
   /** Pushes of the lane are known to wait: the claim looks at it, ready or not. */
   hasBacklog: boolean
+  /** Pushes to several URLs are known to wait, whatever its row says. */
+  isMixed: boolean
 }
 
 const unlimited = 2 ** 31 - 1
@@ -71,16 +73,17 @@ const waitsIn = (attempts: '< 1' | '<> 0') => `(
  *
  * A lane is read from the head of its queue, and beside it the queues of URLs that the lane's row names. It is blocked when the
  * head leaves room unused, because it is for URLs that have their share, and there are more rows behind: see
- * openUrlQueues, which makes it ready at once. A lane of which all pushes are for one URL has no more room than that URL.
+ * openUrlQueues, which makes it ready at once. A lane of which all pushes are for one URL (`only_url`) has no more room than that URL.
+ * Intake does not write the row of a lane whose backlog its process knows: a claim that knows of another URL corrects it.
  */
 const claimStatement = sql(
   'delivery_claim',
   `with host as materialized (
      select hostname, room from unnest($5::text[], $6::integer[]) as h(hostname, room)
    ), known as materialized (
-     select endpoint_id, slots, room, has_backlog
-     from unnest($8::uuid[], $9::integer[], $10::integer[], $11::boolean[])
-       as k(endpoint_id, slots, room, has_backlog)
+     select endpoint_id, slots, room, has_backlog, is_mixed
+     from unnest($8::uuid[], $9::integer[], $10::integer[], $11::boolean[], $12::boolean[])
+       as k(endpoint_id, slots, room, has_backlog, is_mixed)
    ), candidate as (
      select endpoint_id, version, turn, breaker, limit_now, hostname, only_url, url_queues,
        (select seen.version from endpoint as seen where seen.endpoint_id = e.endpoint_id)
@@ -102,7 +105,8 @@ const claimStatement = sql(
        and not exists (select 1 from host where host.hostname = e.hostname and host.room <= 0)
      for update of e skip locked
    ), slotted as materialized (
-     select candidate.endpoint_id, version, seen_version, turn, hostname, breaker, only_url, url_queues,
+     select candidate.endpoint_id, version, seen_version, turn, hostname, breaker, url_queues,
+       case when known.is_mixed then null else only_url end as only_url,
        case breaker when 'closed' then coalesce(known.slots, limit_now) else 1 end as slots,
        case breaker when 'closed' then known.room end as own_room,
        array(
@@ -111,7 +115,7 @@ const claimStatement = sql(
        ) as in_flight
      from candidate left join known on known.endpoint_id = candidate.endpoint_id
    ), shared as materialized (
-     select endpoint_id, version, seen_version, turn, hostname, breaker, url_queues, in_flight,
+     select endpoint_id, version, seen_version, turn, hostname, breaker, only_url, url_queues, in_flight,
        greatest(slots / 2, 1) as url_slots, least(slots - cardinality(in_flight), own_room) as free,
        greatest(0, least(
          slots - cardinality(in_flight), own_room,
@@ -121,7 +125,7 @@ const claimStatement = sql(
        )) as room
      from slotted
    ), roomy as (
-     select endpoint_id, version, seen_version, turn, hostname, breaker, url_queues, in_flight,
+     select endpoint_id, version, seen_version, turn, hostname, breaker, only_url, url_queues, in_flight,
        url_slots, room,
        case when room > 0 and room < free then room + 1 else room end as head
      from shared
@@ -203,7 +207,7 @@ const claimStatement = sql(
      select endpoint_id, count(*) as taken, max(place) as last_place from picked group by endpoint_id
    ), tally as (
      select roomy.endpoint_id, roomy.version, roomy.seen_version, roomy.room, roomy.in_flight,
-       roomy.url_queues, coalesce(fitting, 0) as fitting, coalesce(taken, 0) as taken, last_place,
+       roomy.only_url, roomy.url_queues, coalesce(fitting, 0) as fitting, coalesce(taken, 0) as taken, last_place,
        coalesce(fitting < roomy.room and goes_on, false) as blocked,
        coalesce(held_back or goes_on or fitting > roomy.room, roomy.room = 0)
          or roomy.url_queues <> '{}' or roomy.breaker <> 'closed' and offer.endpoint_id is not null
@@ -216,6 +220,7 @@ const claimStatement = sql(
        version = endpoint.version + 1,
        turn = coalesce((tally.last_place + 1) % 5, endpoint.turn),
        breaker = case when breaker = 'open' and tally.taken > 0 then 'half_open' else breaker end,
+       only_url = tally.only_url,
        url_queues = case when tally.url_queues = '{}' then '{}' else array(
          select key from unnest(tally.url_queues) as key
          where tally.version <> tally.seen_version or key = any(tally.in_flight)
@@ -234,7 +239,7 @@ const claimStatement = sql(
      where endpoint.endpoint_id = tally.endpoint_id
      returning endpoint.endpoint_id, endpoint.hostname, limit_now, growth, breaker, breaker_opened,
        connect_failures, extract(epoch from clock_now() - answered_at) * 1000 as answered_ms_ago,
-       tally.blocked, ready_at < 'infinity' and tally.has_more as has_more
+       tally.blocked, ready_at < 'infinity' and tally.has_more as has_more, endpoint.only_url
    )
    select delivery_id as "deliveryId", endpoint_id as "endpointId", project_id as "projectId",
      event_id as "eventId", subject_id as "subjectId", kind, url, body, failures, attempts as number,
@@ -242,18 +247,19 @@ const claimStatement = sql(
      occurred_at as "occurredAt", $3::uuid as "leaseToken", round, hostname, traceparent,
      null::smallint as "limit", null::smallint as growth, null as breaker,
      null::smallint as "breakerOpened", null::smallint as "connectFailures",
-     null::double precision as "answeredMsAgo", null::boolean as "isBlocked", null::boolean as "hasMore"
+     null::double precision as "answeredMsAgo", null::boolean as "isBlocked", null::boolean as "hasMore",
+     null::bytea as "onlyUrl"
    from claimed
    union all
    select null, endpoint_id, null, null, null, null, null, null, null, null, null, null, null, null, null,
      hostname, null, limit_now, growth, breaker, breaker_opened, connect_failures,
-     answered_ms_ago::double precision, blocked, has_more
+     answered_ms_ago::double precision, blocked, has_more, only_url
    from looked_at
    union all
    select null, paused.endpoint_id, null, null, null, null, null, null, null, null, null, null, null, null, null,
      hostname, null, limit_now, growth, case breaker when 'open' then 'half_open' else breaker end,
      breaker_opened, connect_failures,
-     (extract(epoch from clock_now() - answered_at) * 1000)::double precision, false, false
+     (extract(epoch from clock_now() - answered_at) * 1000)::double precision, false, false, only_url
    from known join endpoint as paused on paused.endpoint_id = known.endpoint_id and paused.paused_at is not null`,
 )
 
@@ -273,6 +279,8 @@ export interface LookedAtLane {
   isBlocked: boolean
   /** It has more pushes that are due. */
   hasMore: boolean
+  /** Key of the URL that all its waiting pushes are for, by its row; null: of several, or not known. */
+  onlyUrl: Buffer | null
 }
 
 /** What a claim has found. */
@@ -303,6 +311,7 @@ export async function claimDue(
     known.map(({ slots }) => slots),
     known.map(({ room }) => room),
     known.map(({ hasBacklog }) => hasBacklog),
+    known.map(({ isMixed }) => isMixed),
   ])
   return {
     deliveries: rows.filter((row): row is Claimed => row.deliveryId !== null),

@@ -45,6 +45,24 @@ const storeStatement = sql(
    where endpoint.endpoint_id = n.endpoint_id`,
 )
 
+const wakeStatement = sql(
+  'delivery_wake_lanes',
+  `with late as (
+     select endpoint_id from endpoint where endpoint_id = any($1::uuid[]) and ready_at > clock_now()
+     order by endpoint_id for no key update
+   )
+   update endpoint set ready_at = greatest(clock_now(), breaker_until), version = version + 1
+   from late where endpoint.endpoint_id = late.endpoint_id`,
+)
+
+/**
+ * Makes lanes ready from which a process claimed because it knew of their backlog, and will claim no more. Locks them in the order
+ * of their ids.
+ */
+export async function wakeLanes(db: Queryable, endpointIds: readonly string[]): Promise<void> {
+  await db.run(wakeStatement, [endpointIds])
+}
+
 const maxSmall = 1_000
 
 /** Stores the state of these lanes as of `nowMs`. Locks them one by one, in the order of their ids. */

@@ -7,6 +7,7 @@ import type { BreakerTerms } from '../domain/lane.ts'
 import type { DeliveryMetrics } from '../metrics.ts'
 import type { Sign } from '../operations/signing.ts'
 import type { Poster } from '../ports/post.ts'
+import { wakeLanes } from '../store/lane-store.ts'
 import { type Lease, putBack } from '../store/lease-store.ts'
 import { type Completer, createCompleter, type EndedAttempt } from './completer.ts'
 import type { LeaseOwner } from './instance.ts'
@@ -220,8 +221,20 @@ async function close(dispatching: Dispatching): Promise<void> {
   while (posts.size > 0) await Promise.all(posts)
   clearTimeout(cut)
   await completer.close(recordWithinMs)
-  if (!dispatching.abandoned) await lanes.store()
+  if (!dispatching.abandoned) {
+    await lanes.store()
+    await leaveBacklog(dispatching)
+  }
   stopTimers(dispatching)
+}
+
+/** Other processes claim what waits in lanes that this one has claimed from without making them ready. */
+async function leaveBacklog({ options, lanes }: Dispatching): Promise<void> {
+  const endpointIds = lanes.backlogged()
+  if (endpointIds.length === 0) return
+  await wakeLanes(options.db, endpointIds).catch((error: unknown) => {
+    options.log.warn({ count: endpointIds.length, err: error }, 'lanes not made ready')
+  })
 }
 
 function stopTimers({ storing, sweeping, dueAgain }: Dispatching): void {

@@ -2,17 +2,19 @@
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Claimed } from '../domain/delivery.ts'
-import {
-  type BreakerTerms,
-  type Lane,
-  type LaneAttempt,
-  learn,
-  newLane,
-  urlShare,
-} from '../domain/lane.ts'
+import { type BreakerTerms, type LaneAttempt, learn, urlShare } from '../domain/lane.ts'
 import type { KnownLane, LookedAtLane } from '../store/claim-store.ts'
 import { type LearnedLane, storeLanes } from '../store/lane-store.ts'
 import { createHosts, type Hosts } from './hosts.ts'
+import {
+  add,
+  type Entry,
+  laneOf,
+  namesAnother,
+  newEntry,
+  noteWaiting,
+  nothingWaits,
+} from './lane-entry.ts'
 
 /** What the lanes need. */
 export interface LanesOptions {
@@ -47,12 +49,14 @@ export interface Lanes {
   /** Takes over the stored state of the lanes that a claim has looked at. */
   lookedAt(lanes: readonly LookedAtLane[], claimStartedMs: number): void
   /**
-   * Records that pushes of these lanes wait in the table. Returns the lanes that have to be made ready there: from the others
-   * this process claims without that, because it knows of their backlog.
+   * Records that these pushes wait in the table. Returns the lanes that have to be made ready there: from the others this process
+   * claims without that, because it knows of their backlog.
    */
-  overflow(endpointIds: Iterable<string>): Set<string>
+  overflow(pushes: readonly Push[]): Set<string>
   /** Whether a claim could take pushes of a known backlog. */
   hasBacklog(): boolean
+  /** Ids of the lanes in whose table pushes wait, as far as this process knows. */
+  backlogged(): string[]
   /** Limits for a claim: of the lanes with pushes in flight or due. */
   known(): KnownLane[]
   /** Takes from the queues what has waited for too long, or whose breaker has opened. */
@@ -69,31 +73,6 @@ export interface Lanes {
   store(): Promise<boolean>
   /** The most urgent change that is not stored. */
   changed(): 'breaker' | 'limit' | undefined
-}
-
-/** A lane of this process. */
-interface Entry {
-  lane: Lane
-  /** Leased deliveries and reservations, in all and by URL. */
-  leased: number
-  /** `leased` right after the last claim. */
-  filledTo: number
-  leasedTo: Map<string, number>
-  /** POSTs in flight, in all and by URL. */
-  posting: number
-  postingTo: Map<string, number>
-  /** Leased deliveries that wait for a slot, with the time since when. */
-  queue: { claimed: Claimed; sinceMs: number }[]
-  /** When pushes were last seen to wait in the table; undefined while none do. */
-  backlogMs: number | undefined
-  /** When a POST last ended, or the first one in flight began. */
-  movedMs: number
-  /** Moving average of how long an attempt takes; undefined before the first answer. */
-  tookMs: number | undefined
-  /** The breaker has changed since the lane was stored; when it last changed or was stored. */
-  breakerChanged: boolean
-  breakerMs: number
-  usedMs: number
 }
 
 /** Maximum queue of a lane in memory, as a time: as many deliveries as the lane posts in it, by its average so far. */
@@ -137,9 +116,17 @@ export function createLanes(options: LanesOptions): Lanes {
     lookedAt(lanes, claimStartedMs) {
       for (const found of lanes) lookedAt(state, found, claimStartedMs)
     },
-    overflow: (endpointIds) =>
-      new Set([...endpointIds].filter((id) => !isClaimedAnyway(state, id))),
+    overflow(pushes) {
+      for (const { endpointId, url } of pushes) {
+        const entry = state.entries.get(endpointId)
+        if (entry !== undefined) noteWaiting(entry, url)
+      }
+      const ids = new Set(pushes.map(({ endpointId }) => endpointId))
+      return new Set([...ids].filter((id) => !isClaimedAnyway(state, id)))
+    },
     hasBacklog: () => known(state).some(({ hasBacklog, room }) => hasBacklog && room > 0),
+    backlogged: () =>
+      [...state.entries].flatMap(([id, { backlogMs }]) => (backlogMs === undefined ? [] : [id])),
     known: () => known(state),
     stale() {
       if (state.queued === 0) return []
@@ -307,8 +294,10 @@ function lookedAt(state: State, found: LookedAtLane, claimStartedMs: number): vo
   const hasChanged = entry.lane.breaker !== found.breaker && entry.breakerMs < claimStartedMs
   if (isNew || (hasChanged && !entry.breakerChanged)) entry.lane = laneOf(found, state.nowMs())
   entry.usedMs = state.nowMs()
+  entry.onlyUrl = found.onlyUrl
+  entry.isMixed ||= namesAnother(entry, entry.waitingUrl)
   if (found.hasMore) entry.backlogMs = state.nowMs()
-  else if ((entry.backlogMs ?? 0) <= claimStartedMs) entry.backlogMs = undefined
+  else if ((entry.backlogMs ?? 0) <= claimStartedMs) Object.assign(entry, nothingWaits)
 }
 
 function known(state: State): KnownLane[] {
@@ -323,6 +312,7 @@ function known(state: State): KnownLane[] {
         slots,
         room: Math.max(0, room - entry.leased),
         hasBacklog: entry.backlogMs !== undefined,
+        isMixed: entry.isMixed,
       },
     ]
   })
@@ -365,36 +355,4 @@ async function store(state: State): Promise<boolean> {
     state.log.warn({ count: learned.length, err: error }, 'state of lanes not stored')
     return false
   }
-}
-
-function newEntry(nowMs: number): Entry {
-  return {
-    lane: newLane(nowMs),
-    leased: 0,
-    filledTo: 0,
-    leasedTo: new Map(),
-    posting: 0,
-    postingTo: new Map(),
-    queue: [],
-    backlogMs: undefined,
-    movedMs: Number.NEGATIVE_INFINITY,
-    tookMs: undefined,
-    breakerChanged: false,
-    breakerMs: Number.NEGATIVE_INFINITY,
-    usedMs: Number.NEGATIVE_INFINITY,
-  }
-}
-
-/** A lane as it is stored, with a window of its own. */
-function laneOf(found: LookedAtLane, nowMs: number): Lane {
-  const { answeredMsAgo, limit, growth, breaker, breakerOpened, connectFailures } = found
-  const latest = answeredMsAgo === null ? undefined : { url: '', atMs: nowMs - answeredMsAgo }
-  const stored = { limit, growth, breaker, breakerOpened, connectFailures, latest }
-  return { ...newLane(nowMs), ...stored }
-}
-
-function add(counts: Map<string, number>, key: string, change: number): void {
-  const now = (counts.get(key) ?? 0) + change
-  if (now === 0) counts.delete(key)
-  else counts.set(key, now)
 }

@@ -192,14 +192,18 @@ async function reserve(working: Working, pushes: readonly NewDelivery[]): Promis
   const leaseToken = options.leases.issueToken()
   leasing.add(leaseToken)
   const direct = new Map<string, NewDelivery>()
-  const waiting = new Set<string>()
+  const waiting: NewDelivery[] = []
+  const isWaiting = new Set<string>()
   for (const push of pushes) {
     // A push does not overtake an earlier one of its lane.
-    const mayGo = !dispatcher.isStopping() && working.free() > 0 && !waiting.has(push.endpointId)
+    const mayGo = !dispatcher.isStopping() && working.free() > 0 && !isWaiting.has(push.endpointId)
     if (mayGo && lanes.reserve(push)) {
       direct.set(push.deliveryId, push)
       reserved.count += 1
-    } else waiting.add(push.endpointId)
+    } else {
+      waiting.push(push)
+      isWaiting.add(push.endpointId)
+    }
   }
   const makesReady = lanes.overflow(waiting)
   const release = (): NewDelivery[] => {
@@ -207,7 +211,7 @@ async function reserve(working: Working, pushes: readonly NewDelivery[]): Promis
     for (const push of direct.values()) lanes.release(push)
     // A claim that ran while they were being stored has not seen those that wait.
     lanes.overflow(waiting)
-    if (waiting.size > 0) working.notify()
+    if (waiting.length > 0) working.notify()
     return [...direct.values()]
   }
   return {
