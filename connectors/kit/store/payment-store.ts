@@ -88,15 +88,19 @@ export function findAttempt(db: Queryable, attemptId: string): Promise<Attempt |
 
 const endAttemptStatement = sql(
   'end_attempt',
-  `with ended as (
-     update attempt set outcome = $2, refusal = $3, ended_at = clock_now()
-     where attempt_id = $1 and outcome = 'processing' returning charge_id
+  `with locked as (
+     select charge_id from charge
+     where charge_id = (select charge_id from attempt where attempt_id = $1) for update
+   ), ended as (
+     update attempt a set outcome = $2, refusal = $3, ended_at = clock_now() from locked
+     where a.attempt_id = $1 and a.charge_id = locked.charge_id and a.outcome = 'processing'
+     returning a.charge_id
    ), paid as (
      update charge c set state = 'paid' from ended e where c.charge_id = e.charge_id and $2 = 'paid'
    )
    select charge_id as "chargeId" from ended`,
 )
-/** Ends an attempt that is in progress, and pays its charge; undefined when it had ended. Locks both rows. */
+/** Ends an attempt that is in progress, and pays its charge; undefined when it had ended. Locks the charge, then the attempt, in the order of a beginning. */
 export async function updateAttempt(
   tx: Queryable,
   attemptId: string,
