@@ -140,6 +140,19 @@ it('an event is retried and discarded at all services that have it, the consumer
   expect((await browser.post('/dead-letters/events/discard', unsaid)).status).toBe(400)
 })
 
+it.each(['retry', 'discard'])(
+  'a %s of an event about which somebody else has decided meanwhile says that nothing was done',
+  async (post) => {
+    const { events, calls } = harness.peers
+    const browser = await harness.signedIn('ama')
+    calls.length = 0
+    const fields = { event_id: events.decidedId, note: 'posted by hand' }
+    const { status, text } = await browser.post(`/dead-letters/events/${post}`, fields)
+    expect([status, text.includes('No dead letter of this event is left')]).toEqual([404, true])
+    expect(calls.filter(({ rpc }) => rpc.endsWith('EventDeadLetter'))).toEqual([])
+  },
+)
+
 it('ticks decide what a project may call at an institution, and no grant is made or taken twice', async () => {
   const { projects, institutionId, changed } = harness.peers
   const browser = await harness.signedIn('ama')

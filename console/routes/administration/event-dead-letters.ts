@@ -1,6 +1,6 @@
 // Events that a consumer has rejected, by service: the lists with their file, a retry, a discard, and who decided what.
 import type { FastifyInstance } from 'fastify'
-import { invalid } from '#core/errors/errors.ts'
+import { Failure, invalid } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import {
   DeadLetterSide,
@@ -99,7 +99,10 @@ const said: Record<string, string> = {
 
 type Service = Clients['eventDeadLetters'][(typeof services)[number]]
 
-/** Decides about the event on all sides; a message that is no event has one dead letter alone. */
+/**
+ * Decides about the event on all sides; a message that is no event has one dead letter alone. Rejects with DEAD_LETTER_NOT_FOUND when
+ * none is left, as when somebody else has decided since the page was opened.
+ */
 async function decide(
   { eventDeadLetters }: Clients,
   form: URLSearchParams,
@@ -112,13 +115,21 @@ async function decide(
     await act(eventDeadLetters[service], form.get('dead_letter_id') ?? '')
     return
   }
+  let isDecided = false
   for (const service of services) {
     const client = eventDeadLetters[service]
     const { deadLetters } = await client.listEventDeadLetters({ eventId })
     // In accounts, an inbox before the outbox.
     for (const { deadLetterId } of deadLetters.toSorted((one, other) => other.side - one.side)) {
       await act(client, deadLetterId)
+      isDecided = true
     }
+  }
+  if (!isDecided) {
+    throw new Failure(
+      'DEAD_LETTER_NOT_FOUND',
+      'No dead letter of this event is left: somebody may have decided meanwhile. See Decisions.',
+    )
   }
 }
 
