@@ -18,6 +18,7 @@ import {
   type Field,
   type Form,
   moneyCell,
+  type Page,
   row,
   type Section,
   text,
@@ -123,8 +124,12 @@ function filterOf({ query }: Work, own?: ProjectWork): Filter {
   const isAny = wanted === 'all' || approvalId !== ''
   const state = isAny ? ApprovalState.UNSPECIFIED : ApprovalState.WAITING
   const projectId = own?.project.projectId ?? idIn(query, 'project')
-  const subjectId = query.get('subject') ?? ''
-  return { state, projectId, subjectId: projectId === '' ? '' : subjectId, approvalId }
+  return { state, projectId, subjectId: query.get('subject') ?? '', approvalId }
+}
+
+/** What is wrong with the project of a filter; undefined when nothing is. An id of a payment or bill is one of a project. */
+function projectMistake({ projectId, subjectId }: Filter): string | undefined {
+  return subjectId !== '' && projectId === '' ? 'must be that of the payment or bill' : undefined
 }
 
 /** Which approvals a call lists, and which page of them. */
@@ -148,7 +153,7 @@ async function show(work: Work, clients: Clients, filter: Filter) {
   const { request, reply, query } = work
   const [path = '/approvals'] = request.url.split('?')
   const isOfAll = path === '/approvals'
-  const page = (name: string) => ({ ...filter, pageSize, pageToken: query.get(name) ?? '' })
+  const wantedOf = (name: string) => ({ ...filter, pageSize, pageToken: query.get(name) ?? '' })
   const lists = listsOf(work, clients)
   const missing: string[] = []
   const part = async (
@@ -157,15 +162,16 @@ async function show(work: Work, clients: Clients, filter: Filter) {
     list: (wanted: Wanted) => Promise<ListApprovalsResponse>,
   ) => {
     const found = await answered(missing, `approvals of ${heading.toLowerCase()}`, () =>
-      list(page(name)),
+      list(wantedOf(name)),
     )
     if (found === undefined) return []
     const section = await approvalsSection(work, found.approvals, heading)
     return [{ ...section, ...nextPageUrl(request.url, found.nextPageToken, name) }]
   }
+  const mistake = projectMistake(filter)
   const [refunds, bills] = await Promise.all([
-    part('Refunds', 'refunds', lists.refunds),
-    lists.bills === undefined ? [] : part('Bills', 'page', lists.bills),
+    mistake === undefined ? part('Refunds', 'refunds', lists.refunds) : [],
+    mistake === undefined && lists.bills !== undefined ? part('Bills', 'page', lists.bills) : [],
   ])
   const options = [
     { value: '', label: 'waiting' },
@@ -177,8 +183,9 @@ async function show(work: Work, clients: Clients, filter: Filter) {
     name: 'project',
     value: filter.projectId,
     maxlength: 36,
+    mistake,
   }
-  return sendSections(reply, {
+  const page: Page = {
     title: 'Approvals',
     said: saidOfApprovals[query.get('said') ?? ''],
     sections: [
@@ -203,7 +210,8 @@ async function show(work: Work, clients: Clients, filter: Filter) {
       ...refunds,
       ...bills,
     ],
-  })
+  }
+  return sendSections(reply, page, mistake === undefined ? 200 : 400)
 }
 
 const csvHead = [
@@ -225,6 +233,8 @@ const csvHead = [
 
 /** The list of both services as one file, with the names of people as the audits have them. */
 function sendFile(work: Work, clients: Clients, filter: Filter) {
+  const mistake = projectMistake(filter)
+  if (mistake !== undefined) throw invalid('project', mistake)
   const { refunds, bills } = listsOf(work, clients)
   const lists = [refunds, ...(bills === undefined ? [] : [bills])].map(
     (list) =>

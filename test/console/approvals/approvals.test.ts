@@ -136,3 +136,18 @@ it('a decision is written down with its approval', async () => {
     }),
   )
 })
+
+it('a payment or bill is looked for in its project: without one the list and its file are refused, and the form stays', async () => {
+  const browser = await harness.signedIn('yaw')
+  const { approvalId, approval } = harness.peers.approvals.refunds
+  const { projectId, subjectId } = approval()
+  const page = await browser.get(`/approvals?subject=${subjectId}`)
+  expect(page.status).toBe(400)
+  expect(page.text).toContain('must be that of the payment or bill')
+  expect(page.text).toContain(`name="subject" type="text" value="${subjectId}"`)
+  expect(page.text).not.toContain(`/payments/${subjectId}"`)
+  const file = await browser.get(`/approvals.csv?subject=${subjectId}`)
+  expect([file.status, file.text.includes(approvalId)]).toEqual([400, false])
+  const named = await browser.get(`/approvals?subject=${subjectId}&project=${projectId}`)
+  expect([named.status, named.text.includes(`/payments/${subjectId}"`)]).toEqual([200, true])
+})
