@@ -1,12 +1,14 @@
 // Who may call what of a project, for operators: the Account API, addresses, and the matrix of grants.
 import type { FastifyInstance } from 'fastify'
+import { invalid } from '#core/errors/errors.ts'
+import { fingerprint } from '#core/identity/digest.ts'
 import { grantableEndpoints } from '#core/identity/endpoints.ts'
 import { isUuid } from '#core/identity/id.ts'
 import type { Grant, Institution } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
 import type { ProjectWork, Worker } from '../http/work.ts'
 import { type Cell, code, type Field, type Section, text } from '../pages/blocks.ts'
-import { sendSections } from '../pages/render.ts'
+import { sendPage, sendSections } from '../pages/render.ts'
 import {
   formId,
   institutionField,
@@ -30,14 +32,7 @@ export function registerAccess(app: FastifyInstance, { worker, clients }: Option
   )
   app.post(
     `${path}/update`,
-    worker.projectPage(async ({ reply, project: { projectId }, form }) => {
-      await clients.access.updateProjectAccess({
-        projectId,
-        accountAccess: form.get('account_access') === 'on',
-        allowedIps: (form.get('addresses') ?? '').split(/[\s,]+/).filter((one) => one !== ''),
-      })
-      return reply.redirect(`/projects/${projectId}/access?said=stored`, 303)
-    }),
+    worker.projectPage((work) => storeCallers(work, clients)),
   )
   app.post(
     `${path}/grants`,
@@ -45,19 +40,63 @@ export function registerAccess(app: FastifyInstance, { worker, clients }: Option
   )
 }
 
-/** Grants what is ticked and revokes what is not; what is already so stays as it is. */
+/** Stores what was changed on the page alone; refuses with 409 to replace a list that somebody else has changed since. */
+async function storeCallers({ reply, project, form }: ProjectWork, { access }: Clients) {
+  const { projectId } = project
+  const accountAccess = form.get('account_access') === 'on'
+  const allowedIps = (form.get('addresses') ?? '').split(/[\s,]+/).filter((one) => one !== '')
+  const shownList = shownIn(form, 'shown_addresses')
+  const paths = [
+    ...(accountAccess === (shownIn(form, 'shown_access') === 'on') ? [] : ['account_access']),
+    ...(digestOf(allowedIps) === shownList ? [] : ['allowed_ips']),
+  ]
+  if (paths.includes('allowed_ips')) {
+    const { project: stored } = await access.getProject({ projectId })
+    if (digestOf(stored?.allowedIps ?? []) !== shownList) {
+      const text =
+        'Somebody else has changed the addresses since this page was opened. Nothing was stored: open it again.'
+      return sendPage(reply, 'message', { title: 'Not possible now', text }, 409)
+    }
+  }
+  if (paths.length > 0) {
+    await access.updateProjectAccess({
+      projectId,
+      accountAccess,
+      allowedIps,
+      updateMask: { paths },
+    })
+  }
+  return reply.redirect(`/projects/${projectId}/access?said=stored`, 303)
+}
+
+/** Grants what was ticked on the page and revokes what was unticked; what others have changed since stays. */
 async function storeGrants({ reply, project, form }: ProjectWork, { access }: Clients) {
   const { projectId } = project
   const institutionId = formId(form, 'institution_id')
+  const shown = shownIn(form, 'shown').split(',')
   const { grants } = await access.listGrants({ projectId })
   const held = endpointsOf(grants, institutionId)
-  const wanted = grantableEndpoints.filter((endpoint) => form.get(endpoint) === 'on')
-  const added = wanted.filter((endpoint) => !held.has(endpoint))
-  const taken = [...held].filter((endpoint) => !wanted.includes(endpoint))
+  const changed = grantableEndpoints.filter(
+    (endpoint) => (form.get(endpoint) === 'on') !== shown.includes(endpoint),
+  )
+  const added = changed.filter((endpoint) => !shown.includes(endpoint) && !held.has(endpoint))
+  const taken = changed.filter((endpoint) => shown.includes(endpoint) && held.has(endpoint))
   const place = { projectId, institutionId }
   if (added.length > 0) await access.grantEndpoints({ ...place, endpoints: added })
   if (taken.length > 0) await access.revokeGrants({ ...place, endpoints: taken })
   return reply.redirect(`/projects/${projectId}/access?said=stored`, 303)
+}
+
+/** A hidden field with what the page showed. Throws INVALID_PARAMETER for a form without it. */
+function shownIn(form: URLSearchParams, name: string): string {
+  const shown = form.get(name)
+  if (shown === null) throw invalid(name, 'must be what the page showed: open the page again')
+  return shown
+}
+
+/** Stands for a list of addresses in a form, where the list itself would be too long. */
+function digestOf(addresses: string[]): string {
+  return fingerprint(addresses).toString('hex')
 }
 
 function endpointsOf(grants: Grant[], institutionId: string): Set<string> {
@@ -102,6 +141,7 @@ function callersSection(work: ProjectWork, accountAccess: boolean, allowed: stri
     action: `/projects/${work.project.projectId}/access/update`,
     button: 'Store',
     rpc: 'payweave.accounts.v1.AccessService/UpdateProjectAccess' as const,
+    hidden: { shown_access: accountAccess ? 'on' : '', shown_addresses: digestOf(allowed) },
     fields: [
       {
         label: 'Account API',
@@ -189,6 +229,6 @@ function grantForm(projectId: string, institutionId: string, held: Set<string>):
     }),
   )
   const action = `/projects/${projectId}/access/grants`
-  const hidden = { institution_id: institutionId }
+  const hidden = { institution_id: institutionId, shown: [...held].join(',') }
   return { forms: [{ action, button: 'Store', rpc: grantRpcs, hidden, fields }] }
 }

@@ -76,7 +76,10 @@ export function newPeers(texts: Texts = evilTexts) {
 
   const ofKeys = keyPeers(of, many, seen)
   const access: Partial<ServiceImpl<typeof AccessService>> = {
-    getProject: ({ projectId }) => ({ project: shown(of(projectId)) }),
+    getProject({ projectId }) {
+      const { accountAccess, allowedIps } = changed
+      return { project: { ...shown(of(projectId)), accountAccess, allowedIps } }
+    },
     listProjects({ pageSize, pageToken, name }) {
       if (name !== '') {
         return {
@@ -156,9 +159,10 @@ export function newPeers(texts: Texts = evilTexts) {
         )
       return { institutions }
     },
-    updateProjectAccess({ projectId, accountAccess, allowedIps }) {
+    updateProjectAccess({ projectId, accountAccess, allowedIps, updateMask: { paths } = {} }) {
       seen('UpdateProjectAccess')
-      Object.assign(changed, { accountAccess, allowedIps })
+      if (paths?.includes('account_access') ?? true) changed.accountAccess = accountAccess
+      if (paths?.includes('allowed_ips') ?? true) changed.allowedIps = allowedIps
       return { project: shown(of(projectId)) }
     },
     grantEndpoints({ projectId, endpoints }) {

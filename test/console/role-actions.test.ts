@@ -153,33 +153,78 @@ it.each(['retry', 'discard'])(
   },
 )
 
-it('ticks decide what a project may call at an institution, and no grant is made or taken twice', async () => {
+it('ticks decide what a project may call at an institution, and what others have granted or revoked since stays', async () => {
   const { projects, institutionId, changed } = harness.peers
   const browser = await harness.signedIn('ama')
   const base = `/projects/${projects.demo.projectId}/access`
-  // It holds POST /institution/quote.
-  const store = async (...endpoints: string[]) => {
+  const [quote, post, read] = [
+    'POST /institution/quote',
+    'GET /institution/post',
+    'GET /institution/transaction',
+  ] as const
+  const page = await browser.get(base)
+  expect(page.text).toContain(`name="shown" value="${quote}"`)
+  // It holds the first one.
+  const store = async (shown: string[], ...endpoints: string[]) => {
     Object.assign(changed, { granted: [], revoked: [] })
     const ticks = Object.fromEntries(endpoints.map((endpoint) => [endpoint, 'on']))
-    await browser.post(`${base}/grants`, { institution_id: institutionId, ...ticks })
+    const fields = { institution_id: institutionId, shown: shown.join(','), ...ticks }
+    expect((await browser.post(`${base}/grants`, fields)).status).toBe(303)
     return [changed.granted, changed.revoked]
   }
-  expect(await store('POST /institution/quote')).toEqual([[], []])
-  expect(await store('GET /institution/post')).toEqual([
-    ['GET /institution/post'],
-    ['POST /institution/quote'],
+  expect(await store([quote], quote)).toEqual([[], []])
+  expect(await store([quote], post)).toEqual([[post], [quote]])
+  expect(await store([quote], quote, 'POST /account/session')).toEqual([[], []])
+  // Somebody else has granted it since, or revoked another.
+  expect(await store([], read)).toEqual([[read], []])
+  expect(await store([], quote)).toEqual([[], []])
+  expect(await store([quote, post], quote, post)).toEqual([[], []])
+  expect(await store([quote, post], quote)).toEqual([[], []])
+  const unshown = { institution_id: institutionId }
+  expect((await browser.post(`${base}/grants`, unshown)).status).toBe(400)
+})
+
+it('a page of access stores what was changed on it, and replaces no list of addresses that another person has changed since', async () => {
+  const { projects, changed, calls } = harness.peers
+  const browser = await harness.signedIn('ama')
+  const base = `/projects/${projects.demo.projectId}/access`
+  Object.assign(changed, { accountAccess: false, allowedIps: [] })
+  const opened = async () => {
+    const { text } = await browser.get(base)
+    const hidden = (name: string) =>
+      new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? 'none'
+    return {
+      shown_access: hidden('shown_access'),
+      shown_addresses: hidden('shown_addresses'),
+      ...(changed.accountAccess && { account_access: 'on' }),
+      addresses: changed.allowedIps.join('\r\n'),
+    }
+  }
+  const store = async (fields: Record<string, string>) => {
+    calls.length = 0
+    const { status } = await browser.post(`${base}/update`, fields)
+    const { accountAccess, allowedIps } = changed
+    const isCalled = calls.some(({ rpc }) => rpc === 'UpdateProjectAccess')
+    return [status, isCalled, accountAccess, allowedIps.join(' ')]
+  }
+  const empty = await opened()
+  const addresses = '203.0.113.7\r\n198.51.100.0/24, 2001:db8::1'
+  const stored = '203.0.113.7 198.51.100.0/24 2001:db8::1'
+  expect(await store({ ...empty, account_access: 'on', addresses })).toEqual([
+    303,
+    true,
+    true,
+    stored,
   ])
-  expect(await store('POST /institution/quote', 'POST /account/session')).toEqual([[], []])
-  await browser.post(`${base}/update`, {
-    account_access: 'on',
-    addresses: '203.0.113.7\r\n198.51.100.0/24, 2001:db8::1',
-  })
-  expect(changed).toMatchObject({
-    accountAccess: true,
-    allowedIps: ['203.0.113.7', '198.51.100.0/24', '2001:db8::1'],
-  })
-  await browser.post(`${base}/update`)
-  expect(changed).toMatchObject({ accountAccess: false, allowedIps: [] })
+  const full = await opened()
+  expect(await store(full)).toEqual([303, false, true, stored])
+  // A page from before sends its own changes alone, and none to a list that it did not show.
+  expect(await store({ ...empty, addresses: '192.0.2.1' })).toEqual([409, false, true, stored])
+  expect(await store(empty)).toEqual([303, false, true, stored])
+  const off = { shown_access: 'on', shown_addresses: empty.shown_addresses }
+  expect(await store(off)).toEqual([303, true, false, stored])
+  expect(await store({ ...full, addresses: '' })).toEqual([303, true, false, ''])
+  expect((await store({}))[0]).toBe(400)
 })
 
 it.each(inDemo)(

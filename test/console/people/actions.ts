@@ -1,5 +1,6 @@
 // The actions of pages with things of the peers: what each shows, and the RPC that it ends in.
 import { randomUUID } from 'node:crypto'
+import { fingerprint } from '#core/identity/digest.ts'
 import { DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { ReplayJobState } from '#gen/payweave/delivery/v1/replay_pb.js'
 import { PaymentState } from '#gen/payweave/payments/v1/payments_pb.js'
@@ -163,7 +164,14 @@ export function actionsOf(peers: Peers): Action[] {
       ...action,
       page: `${base}/access`,
       needs: 'payweave.accounts.v1.AccessService/ListInstitutions',
-      fields: { institution_id: institutionId, 'GET /institution/post': 'on' },
+      fields: {
+        institution_id: institutionId,
+        'GET /institution/post': 'on',
+        shown: '',
+        account_access: 'on',
+        shown_access: '',
+        shown_addresses: fingerprint([]).toString('hex'),
+      },
     })),
     {
       page: `${base}/branding`,
