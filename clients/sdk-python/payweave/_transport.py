@@ -185,6 +185,8 @@ def _form(fields: Mapping[str, Any]) -> tuple[bytes, dict[str, str]]:
     boundary = uuid.uuid4().hex
     parts: list[bytes] = []
     for name, value in fields.items():
+        if value is None:
+            continue
         is_file = isinstance(value, bytes)
         file = f'; filename="{name}"\r\nContent-Type: application/octet-stream' if is_file else ""
         head = f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"{file}\r\n\r\n'

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import re
 import threading
 import time
 import unittest
@@ -213,6 +214,15 @@ class Calls(TestCase):
         with self.assertRaisesRegex(TypeError, r"^transaction_request\.amount is a float"):
             client.payments.create({**ORDER, "amount": 25.0})
         self.assertEqual(server.seen, [])
+
+    def test_a_field_that_is_none_is_left_out_of_a_form_as_of_a_body(self):
+        server, client = self.against((200, {"data": {}}))
+        profile = {"first_name": "Efua", "dob": None, "selfie": b"png", "passport": None}
+        client.accounts.create_personal_with_documents(profile)
+        client.accounts.create_personal(profile | {"selfie": None})
+        form, body = [body for _, _, _, body in server.seen]
+        self.assertEqual(re.findall(rb'; name="(\w+)"', form), [b"first_name", b"selfie"])
+        self.assertEqual(json.loads(body), {"first_name": "Efua"})
 
     def test_a_client_without_a_key_is_refused_by_name(self):
         with self.assertRaisesRegex(ValueError, "^missing options: api_key$"):
