@@ -13,6 +13,8 @@ export type KeyFolder = {
   /** Throws VaultError, without the content, for a file that is not there or holds no keys. */
   read(name: string): KeyRing
   write(name: string, ring: KeyRing): void
+  /** When the file of a list was last written, which is never before its latest step. */
+  writeTime(name: string): Date
 }
 
 /** The lists of a local start, which its processes read again by themselves. */
@@ -26,6 +28,7 @@ export function localKeyFolder(dataDir: string): KeyFolder {
     read: (name) =>
       readRing(name, fs.existsSync(file(name)), () => fs.readFileSync(file(name), 'utf8')),
     write: (name, ring) => writePrivateFile(file(name), formatKeyRing(ring)),
+    writeTime: (name) => fs.statSync(file(name)).mtime,
   }
 }
 
@@ -35,6 +38,7 @@ export function installationKeyFolder(vault: Vault): KeyFolder {
     kind: 'installation',
     read: (name) => readRing(name, vault.has(inVault(name)), () => vault.read(inVault(name))),
     write: (name, ring) => vault.put(inVault(name), formatKeyRing(ring)),
+    writeTime: (name) => vault.writeTime(inVault(name)),
   }
 }
 

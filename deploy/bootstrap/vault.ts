@@ -13,6 +13,8 @@ export type Vault = {
   bearers: Bearer[]
   has(file: string): boolean
   read(file: string): string
+  /** When the file was last written. */
+  writeTime(file: string): Date
   /** Makes the file when there is none; answers its content. */
   keep(file: string, content: () => string): string
   /** Replaces the file when its content is another. */
@@ -62,6 +64,7 @@ export function openVault(folder: string): Vault {
     changes,
     has: (file) => fs.existsSync(at(file)),
     read: (file) => fs.readFileSync(at(file), 'utf8'),
+    writeTime: (file) => fs.statSync(at(file)).mtime,
     keep(file, content) {
       if (!vault.has(file)) write(file, content())
       return vault.read(file)

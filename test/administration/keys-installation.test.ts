@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { parseKeyRing } from '#core/identity/key-ring.ts'
+import { formatKeyRing, parseKeyRing } from '#core/identity/key-ring.ts'
 import { lastingSecrets } from '../../deploy/bootstrap/lasting-secrets.ts'
 import { seedSandbox } from '../../deploy/local/seed/accounts.ts'
 import { newSandboxCredentials } from '../../deploy/local/seed/credentials.ts'
@@ -139,6 +139,24 @@ it('a change of keys waits for gateways, which cannot be asked', async () => {
   fs.writeFileSync(file, aged)
   expect((await run('rotate', 'page.key', '--use')).code).toBe(0)
   expect(statesOf(list('gateway/page.key'))).toEqual(['current', 'old'])
+})
+
+it('retire of page.key waits two hours from the switch, which may be days after the key was made', async () => {
+  const file = path.join(out, 'gateway-secrets', 'page.key')
+  const { keys } = list('gateway/page.key')
+  const old = keys.find(({ state }) => state === 'old')?.keyId ?? ''
+  const daysAgo = new Date(Date.now() - 2 * 86_400_000)
+  const made = formatKeyRing({ keys: keys.map((key) => ({ ...key, makeTime: daysAgo })) })
+  fs.writeFileSync(file, made)
+  const early = await run('retire', 'page.key', old)
+  expect([early.code, early.err]).toEqual([
+    1,
+    expect.stringContaining('can be submitted for 123 more minutes'),
+  ])
+  const switched = new Date(Date.now() - (2 * 3_600 + 181) * 1_000)
+  fs.utimesSync(file, switched, switched)
+  expect((await run('retire', 'page.key', old)).code).toBe(0)
+  expect(statesOf(list('gateway/page.key'))).toEqual(['current'])
 })
 
 it('without a service address nothing is changed, and status shows only the folder', async () => {

@@ -1,5 +1,5 @@
 // The command that removes a key from a list, when no process uses it and no stored value needs it.
-import { type KeyRing, removeKey } from '#core/identity/key-ring.ts'
+import { removeKey } from '#core/identity/key-ring.ts'
 import { KeyStep } from '#gen/payweave/accounts/v1/key_administration_pb.js'
 import type { Dependants } from '#gen/payweave/keys/v1/keys_pb.js'
 import type { CommandContext } from '../command.ts'
@@ -28,7 +28,7 @@ export function retireKey(context: CommandContext): Promise<number | void> {
     const left = removeKey(folder.read(name), keyId)
     if (!unchecked) {
       if (services.knows(name)) await refuseWhileNeeded(work, name, keyId)
-      else refuseWhileSubmitted(left, name)
+      else refuseWhileSubmitted(work, name)
       await services.record(name, keyId, KeyStep.RETIRED)
     }
     folder.write(name, left)
@@ -52,9 +52,10 @@ async function refuseWhileNeeded(work: KeyWork, name: string, keyId: string): Pr
   throw new Error(`${total} stored values need key ${keyId} of ${name}; --now retires it anyway`)
 }
 
-function refuseWhileSubmitted({ current }: KeyRing, name: string): void {
-  // The previous key signs until every gateway has read the list, and its forms stay valid after that.
-  const ageS = (Date.now() - (current.makeTime?.getTime() ?? 0)) / 1_000
+function refuseWhileSubmitted({ folder }: KeyWork, name: string): void {
+  // The previous key signs until every gateway has read the list, and its forms stay valid after that. The list has no time of the
+  // switch, which may be long after the current key was made; its file was written then or later.
+  const ageS = (Date.now() - folder.writeTime(name).getTime()) / 1_000
   const leftS = spreadS + formLifeS - ageS
   if (leftS <= 0) return
   throw new Error(
