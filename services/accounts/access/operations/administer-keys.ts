@@ -52,8 +52,8 @@ async function revoke(
   return change(administration, actor, async (tx) => {
     const revoked = await statement(tx, place)
     if (revoked === undefined) throw new Failure('KEY_NOT_FOUND', `no key ${keyId}`)
-    const { projectId, revokedAt } = revoked
-    return { action, targetId: keyId, projectId, result: revokedAt }
+    const { projectId, revokedAt, isRepeat } = revoked
+    return { action, targetId: keyId, projectId, isRepeat, result: revokedAt }
   })
 }
 

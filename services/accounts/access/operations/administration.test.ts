@@ -176,6 +176,22 @@ describe('keys of projects', () => {
     await access.revokeApiKey({ keyId: apiKeyId, projectId })
     expect((await keys()).every(({ revokeTime }) => revokeTime !== undefined)).toBe(true)
   })
+
+  it('a repeat of the revocation of a key keeps the first time and writes no line of audit', async () => {
+    const projectId = await newProject()
+    const { keyId } = await access.issueSubscriptionKey({ projectId })
+    const { keyId: apiKeyId } = await newMerchant(projectId)
+    const revokeBoth = async () => {
+      const first = await access.revokeSubscriptionKey({ keyId })
+      const second = await access.revokeApiKey({ keyId: apiKeyId, projectId })
+      return [first.revokeTime, second.revokeTime]
+    }
+    const written = async () => (await access.listAudit({ projectId })).entries
+    const times = await revokeBoth()
+    const before = await written()
+    expect(await revokeBoth()).toEqual(times)
+    expect(await written()).toEqual(before)
+  })
 })
 
 describe('what operators read', () => {

@@ -43,6 +43,8 @@ export type Change<T> = {
   projectId: string | undefined
   /** Further facts for the audit; no secrets. */
   details?: Record<string, string>
+  /** Whether it was so before: then nothing is written. */
+  isRepeat?: boolean
   result: T
 }
 
@@ -67,7 +69,8 @@ export async function change<T>(
     if (once !== undefined && done !== undefined) {
       return once.repeat === undefined ? refuseRepeat(done) : once.repeat(tx, done.targetId)
     }
-    const { result, ...made } = await work(tx)
+    const { result, isRepeat = false, ...made } = await work(tx)
+    if (isRepeat) return result
     if (once !== undefined && onceId !== undefined) {
       const keyId = made.details?.['key_id'] ?? ''
       await noteRequest(tx, onceId, { targetId: made.targetId, keyId })

@@ -1,5 +1,5 @@
 // Statements on subscription keys and API keys, which are stored as digests.
-import { type Queryable, sql } from '#platform/db/db.ts'
+import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import type { Merchant, Project } from '../domain/access.ts'
 import type { KeyDigest } from '../domain/credentials.ts'
 import { merchantColumns } from './project-store.ts'
@@ -94,20 +94,43 @@ export async function insertSubscriptionKey(
 export type KeyPlace = { keyId: string; projectId?: string | undefined }
 
 /** A key after it was revoked. */
-export type RevokedKey = { projectId: string; revokedAt: Date }
+export type RevokedKey = {
+  projectId: string
+  revokedAt: Date
+  /** Whether it was revoked before. */
+  isRepeat: boolean
+}
+
+async function revokeOnce(
+  tx: Queryable,
+  { keyId, projectId }: KeyPlace,
+  revoke: Sql,
+  find: Sql,
+): Promise<RevokedKey | undefined> {
+  const values = [keyId, projectId ?? null]
+  const revoked = await tx.row<Omit<RevokedKey, 'isRepeat'>>(revoke, values)
+  if (revoked !== undefined) return { ...revoked, isRepeat: false }
+  const found = await tx.row<Omit<RevokedKey, 'isRepeat'>>(find, values)
+  return found && { ...found, isRepeat: true }
+}
 
 const revokeSubscriptionKeyStatement = sql(
   'revoke_subscription_key',
-  `update subscription_key set revoked_at = coalesce(revoked_at, clock_now())
-   where key_id = $1 and ($2::uuid is null or project_id = $2)
+  `update subscription_key set revoked_at = clock_now()
+   where key_id = $1 and ($2::uuid is null or project_id = $2) and revoked_at is null
    returning project_id as "projectId", revoked_at as "revokedAt"`,
+)
+const findRevokedSubscriptionKeyStatement = sql(
+  'find_revoked_subscription_key',
+  `select project_id as "projectId", revoked_at as "revokedAt" from subscription_key
+   where key_id = $1 and ($2::uuid is null or project_id = $2)`,
 )
 /** Revokes a subscription key of a project, or of any, keeping the first time; undefined for an unknown one. */
 export function revokeSubscriptionKey(
   tx: Queryable,
-  { keyId, projectId }: KeyPlace,
+  place: KeyPlace,
 ): Promise<RevokedKey | undefined> {
-  return tx.row(revokeSubscriptionKeyStatement, [keyId, projectId ?? null])
+  return revokeOnce(tx, place, revokeSubscriptionKeyStatement, findRevokedSubscriptionKeyStatement)
 }
 
 const revokeOtherKeysStatement = sql(
@@ -157,14 +180,16 @@ export async function insertApiKey(
 
 const revokeApiKeyStatement = sql(
   'revoke_api_key',
-  `update api_key set revoked_at = coalesce(revoked_at, clock_now())
-   where key_id = $1 and ($2::uuid is null or project_id = $2)
+  `update api_key set revoked_at = clock_now()
+   where key_id = $1 and ($2::uuid is null or project_id = $2) and revoked_at is null
    returning project_id as "projectId", revoked_at as "revokedAt"`,
 )
+const findRevokedApiKeyStatement = sql(
+  'find_revoked_api_key',
+  `select project_id as "projectId", revoked_at as "revokedAt" from api_key
+   where key_id = $1 and ($2::uuid is null or project_id = $2)`,
+)
 /** Revokes an API key of a project, or of any, keeping the first time; undefined for an unknown one. */
-export function revokeApiKey(
-  tx: Queryable,
-  { keyId, projectId }: KeyPlace,
-): Promise<RevokedKey | undefined> {
-  return tx.row(revokeApiKeyStatement, [keyId, projectId ?? null])
+export function revokeApiKey(tx: Queryable, place: KeyPlace): Promise<RevokedKey | undefined> {
+  return revokeOnce(tx, place, revokeApiKeyStatement, findRevokedApiKeyStatement)
 }
