@@ -7,6 +7,7 @@ import type { Claimed, Verdict } from '../../services/delivery/domain/delivery.t
 import { deliveryMetrics } from '../../services/delivery/metrics.ts'
 import { claimDue } from '../../services/delivery/store/claim-store.ts'
 import { complete } from '../../services/delivery/store/complete-store.ts'
+import { replayDelivery } from '../../services/delivery/store/operate-store.ts'
 import { createCompleter } from '../../services/delivery/workers/completer.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -44,6 +45,21 @@ it('an end that the database refuses does not keep the others from being recorde
   expect(await Promise.all(good.map(harness.state))).toEqual(['delivered', 'delivered'])
   expect(await harness.state(bad)).toBe('sending')
   await completer.close(1_000)
+})
+
+it('an end that is recorded twice does not end the round that began in between', async () => {
+  const { db, projectId } = harness
+  const [id = ''] = await harness.push({ url: 'http://127.0.0.3:1' })
+  const limits = { endpoints: 9, deliveries: 9, leaseS: 60 }
+  const [claimed] = await claimDeliveries(db, randomUUID(), limits)
+  if (claimed === undefined) throw new Error('nothing was claimed')
+  const end = { outcome: 'delivered', status: 200, totalMs: 1 } as const
+  const completion = { claimed, end, verdict: { state: 'delivered' } as const }
+  expect(await complete(db, [completion])).toMatchObject([{ deliveryId: id, state: 'delivered' }])
+  await replayDelivery(db, projectId, id, randomUUID())
+  expect(await complete(db, [completion])).toEqual([])
+  expect(await harness.count(`delivery_id = '${id}' and state = 'pending' and round = 2`)).toBe(1)
+  await harness.reset()
 })
 
 it('ends are recorded by a statement that is not planned anew for each batch', async () => {

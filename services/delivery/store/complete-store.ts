@@ -24,8 +24,8 @@ export interface Completed {
 
 /*
  * The lease token fences: a worker that lost its lease changes nothing, but for a 2xx, which counts as
- * long as the delivery has not ended. The row in `attempt` records what happened in any case. Lanes are touched only
- * where a push comes again.
+ * long as the delivery's round has not ended: a batch whose commit got no answer is recorded again, and a later round may
+ * have begun by then. The row in `attempt` records what happened in any case. Lanes are touched only where a push comes again.
  *
  * It commits asynchronously. Should the server crash within the next moment, the delivery is under its lease again, and the
  * instance, which lives and no longer has it in memory, releases it: the receiver gets the push once more.
@@ -65,7 +65,8 @@ const completeStatement = sql(
      from result
      where ${byKey('delivery.delivery_id', 'result.delivery_id')} and (
        (delivery.state = 'sending' and delivery.lease_token = result.lease_token)
-       or (result.outcome = 'delivered' and delivery.state in ('pending', 'sending'))
+       or (result.outcome = 'delivered' and delivery.state in ('pending', 'sending')
+         and delivery.round = result.round)
      )
      returning delivery.delivery_id, delivery.state, delivery.next_attempt_at
    ), noted as (
