@@ -32,7 +32,8 @@ const release = (name: string, condition: string, error: string) =>
        order by endpoint_id
        for update
      ), woken as (
-       update endpoint set ready_at = clock_now(), version = version + 1, only_url = null
+       update endpoint set
+         ready_at = greatest(clock_now(), breaker_until), version = version + 1, only_url = null
        from held
        where endpoint.endpoint_id = held.endpoint_id
      )
@@ -204,7 +205,8 @@ const reopenStatement = sql(
      for update of endpoint skip locked
    )
    update endpoint set
-     url_queues = array[held.url_queue], ready_at = least(ready_at, clock_now()), version = version + 1
+     url_queues = array[held.url_queue],
+     ready_at = greatest(least(ready_at, clock_now()), breaker_until), version = version + 1
    from held
    where endpoint.endpoint_id = held.endpoint_id`,
 )

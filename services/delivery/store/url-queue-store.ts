@@ -48,14 +48,14 @@ const openStatement = sql(
    )
    update endpoint set
      url_queues = array(select unnest(endpoint.url_queues) union select unnest(opened.url_queues)),
-     ready_at = clock_now(), version = version + 1
+     ready_at = greatest(clock_now(), breaker_until), version = version + 1
    from opened
    where endpoint.endpoint_id = opened.endpoint_id`,
 )
 
 /**
  * Moves what waits at the head of these lanes for URLs that have their share into queues of those URLs, each row once, and
- * makes the lanes ready: the next claim finds what is behind. Returns the number of lanes of which something was moved. Locks the
+ * makes the lanes ready, those with an open breaker when its time ends: the next claim finds what is behind. Returns the number of lanes of which something was moved. Locks the
  * lanes and the rows that it reads, skipping locked ones.
  */
 export function openUrlQueues(db: Queryable, laneIds: string[]): Promise<number> {

@@ -4,6 +4,12 @@ import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import type { Database } from '#platform/db/db.ts'
+import { nextDueMs } from '../../../services/delivery/store/claim-store.ts'
+import {
+  releaseLeases,
+  scheduleForgottenLanes,
+} from '../../../services/delivery/store/lease-store.ts'
+import { openUrlQueues } from '../../../services/delivery/store/url-queue-store.ts'
 import type { DeliveryWorker } from '../../../services/delivery/workers/worker.ts'
 import { eventually } from '../../support/eventually.ts'
 import { claimDeliveries, startHarness } from '../harness.ts'
@@ -167,6 +173,35 @@ describe('an open breaker', () => {
       expect(lanes).toEqual([{ isReadyThen: true }])
     },
   )
+
+  it('a lane whose breaker is open is due when its time ends, also after its leases are released or its queues are opened', async () => {
+    receiver = await startReceiver()
+    const { db } = harness
+    await harness.push({ url: receiver.url }, { url: receiver.url })
+    await harness.asOwner('update delivery.endpoint set limit_now = 2')
+    const claimed = await claimDeliveries(db, randomUUID(), claimLimits)
+    expect(claimed).toHaveLength(1)
+    const until = new Date(harness.clock.now().getTime() + 3_600_000).toISOString()
+    const open = (more = '') =>
+      harness.asOwner(
+        `update delivery.endpoint set breaker = 'open', breaker_until = '${until}',
+           ready_at = '${until}' ${more}`,
+      )
+    const dueInMinutes = async () => Math.round(((await nextDueMs(db)) ?? 0) / 60_000)
+    await open()
+    expect(
+      await openUrlQueues(
+        db,
+        claimed.map((one) => one.endpointId),
+      ),
+    ).toBe(1)
+    expect(await dueInMinutes()).toBe(60)
+    await open(", url_queues = '{}'")
+    expect(await scheduleForgottenLanes(db, 10)).toBe(1)
+    expect(await dueInMinutes()).toBe(60)
+    expect(await releaseLeases(db, claimed)).toBe(1)
+    expect(await dueInMinutes()).toBe(60)
+  })
 
   it('a breaker whose store fails is stored later, and the pushes follow', async () => {
     let failures = 0
