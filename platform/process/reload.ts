@@ -22,8 +22,9 @@ const recheckMs = 1_000
  */
 export function reloadOnChange<T>(options: ReloadOptions<T>): () => T {
   const { kind, paths, read, log, now = Date.now } = options
-  let value = read()
+  // The version first: files that change while they are read count as changed.
   let seen = versionOf(paths)
+  let value = read()
   let logged = seen
   let checkedMs = now()
   return () => {
