@@ -128,6 +128,7 @@ const reviews = metric('payweave_billing_review_oldest_seconds')
 
 const retried = metric('payweave_inbox_retried_total')
 const blocked = metric('payweave_delivery_egress_blocks_total')
+const ready = metric('payweave_delivery_oldest_ready_seconds')
 const givenUp = metric('payweave_delivery_dead_letters', { state: 'exhausted' })
 const rounding = metric('payweave_ledger_fx_rounding_minor_units')
 const workDead = metric('payweave_connector_work_dead')
@@ -170,6 +171,7 @@ export const rules: readonly Rule[] = [
     as: 'growth',
     overS: 900,
   }),
+  page('PayweavePushesNotSent', 300, above(300, ready)),
   ticket('PayweavePushesGivenUp', 0, { ...above(100, givenUp), as: 'rise' }),
   page('PayweaveFxRoundingFalls', 0, { ...above(0, rounding), by: ['currency'], as: 'fall' }),
   page('PayweaveRequestsFail', 300, shareIn(requests, above(0.01, failed))),

@@ -116,6 +116,14 @@ function backlogGauges({ metrics, db, log }: MetricsSource): void {
     },
   })
   void new Gauge({
+    name: 'payweave_delivery_oldest_ready_seconds',
+    help: 'Time for which the receiver that is first in turn has waited for a process to take its due deliveries; paused ones and those with an open circuit breaker do not count; 0 when none waits.',
+    registers,
+    async collect() {
+      this.set((await backlog())?.oldestReadyS ?? Number.NaN)
+    },
+  })
+  void new Gauge({
     name: 'payweave_delivery_dead_letters',
     help: 'Deliveries that were given up and that an operator may replay, by state.',
     labelNames: ['state'],

@@ -158,13 +158,18 @@ export function listAttempts(db: Queryable, deliveryId: string): Promise<Attempt
 /** Numbers of what waits and what was given up. */
 export interface Backlog {
   oldestDueS: number
+  /** How long the lane that a claim should look at first has waited for one. */
+  oldestReadyS: number
   exhausted: number
   blocked: number
   openBreakers: number
   pausedLanes: number
 }
 
-/** The oldest is asked of each receiver that is not paused: an index across them would lead claims to other receivers' rows. */
+/**
+ * The oldest is asked of each receiver that is not paused: an index across them would lead claims to other receivers' rows.
+ * A lane is ready when a push of it may be sent, and each claim that looks at it moves that time: it is old only if no claim does.
+ */
 const backlogStatement = sql(
   'delivery_backlog',
   `select
@@ -172,6 +177,11 @@ const backlogStatement = sql(
        select greatest(extract(epoch from clock_now() - min(oldest.next_attempt_at)), 0)
        from endpoint as e cross join lateral (${oldestWaiting}) as oldest where e.paused_at is null
      ), 0)::double precision as "oldestDueS",
+     coalesce((
+       select extract(epoch from clock_now() - min(greatest(ready_at, breaker_until))) from endpoint
+       where ready_at <= clock_now() and (breaker_until is null or breaker_until <= clock_now())
+         and paused_at is null
+     ), 0)::double precision as "oldestReadyS",
      (select count(*) from delivery where state = 'exhausted')::integer as exhausted,
      (select count(*) from delivery where state = 'blocked')::integer as blocked,
      (select count(*) from endpoint where breaker <> 'closed')::integer as "openBreakers",
@@ -180,6 +190,8 @@ const backlogStatement = sql(
 
 /** Reads those numbers, each from a small index. */
 export async function readBacklog(db: Queryable): Promise<Backlog> {
-  const none = { oldestDueS: 0, exhausted: 0, blocked: 0, openBreakers: 0, pausedLanes: 0 }
-  return (await db.row<Backlog>(backlogStatement, [])) ?? none
+  const none = { exhausted: 0, blocked: 0, openBreakers: 0, pausedLanes: 0 }
+  return (
+    (await db.row<Backlog>(backlogStatement, [])) ?? { oldestDueS: 0, oldestReadyS: 0, ...none }
+  )
 }

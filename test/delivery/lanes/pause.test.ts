@@ -155,6 +155,28 @@ it('a paused lane is claimed by nobody, not even by a process that knows of its 
   expect(deliveries.map(({ endpointId }) => endpointId)).toEqual([a?.endpointId])
 })
 
+it('a lane with due pushes is ready the longer until a claim, but for a paused one and one with an open breaker', async () => {
+  await harness.push({ url: 'https://d.example/hook' })
+  const { pause, resume, lanes } = serviceFor()
+  const [lane] = await lanes(false)
+  const readyS = async () => Math.round((await readBacklog(harness.db)).oldestReadyS / 60) * 60
+  harness.clock.advance(600_000)
+  expect(await readyS()).toBe(600)
+  const until = new Date(harness.clock.now().getTime() + 60_000).toISOString()
+  await harness.asOwner(`update delivery.endpoint set breaker = 'open', breaker_until = '${until}'`)
+  expect(await readyS()).toBe(0)
+  harness.clock.advance(180_000)
+  expect(await readyS()).toBe(120)
+  await pause(lane?.endpointId ?? '')
+  expect(await readyS()).toBe(0)
+  await resume(lane?.endpointId ?? '')
+  harness.clock.advance(60_000)
+  expect(await readyS()).toBe(60)
+  const limits = { endpoints: 10, deliveries: 10, leaseS: 60 }
+  expect((await claimDue(harness.db, randomUUID(), limits)).deliveries).toHaveLength(1)
+  expect(await readyS()).toBe(0)
+})
+
 it('who paused and resumed a lane is listed, newest first, with a line for each change', async () => {
   await harness.push({ url: 'https://c.example/hook' })
   const { pause, resume, changes, lanes, all } = serviceFor()
