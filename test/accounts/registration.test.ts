@@ -185,20 +185,3 @@ describe("a holder's answer", () => {
     expect(await refusal(silent)).toBe('MISSING_PARAMETER answer')
   })
 })
-
-it('a holder has at most ten unanswered questions of a project, and a further one after an answer', async () => {
-  const kofi = { mobileNumber: '+12025550101', firstName: 'Kofi', lastName: 'Boateng' }
-  const wanted = await request({ ...kofi, sessionToken: await harness.tokenOf(kofi.mobileNumber) })
-  const ask = () => harness.accounts.registerAccount(wanted)
-  const answers = await Promise.allSettled(Array.from({ length: 13 }, ask))
-  const asked = answers.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-  expect(asked).toHaveLength(10)
-  expect(await refusal(ask())).toBe('RATE_LIMIT_EXCEEDED')
-  expect(await register()).toBeDefined()
-  await answer(asked[0]?.challengeId ?? '')
-  expect(await ask()).toBeDefined()
-  expect(await refusal(ask())).toBe('RATE_LIMIT_EXCEEDED')
-  harness.testClock.advance(settings.challengeTtlS * 1_000)
-  const sessionToken = await harness.tokenOf(kofi.mobileNumber)
-  expect(await harness.accounts.registerAccount({ ...wanted, sessionToken })).toBeDefined()
-})

@@ -43,8 +43,6 @@ export async function goodRoutes(mesh: SharedMesh): Promise<Route[]> {
   const paid = await shop.create(order({ payers: [payer(1)] }))
   await shop.stateIs(paid.id, 'paid')
   const session_token = await demo.session(0)
-  // Of another holder than those of whom other tests await an answer: a holder has few unanswered questions.
-  const consent_token = await demo.session(2)
   const { body: quote } = await demo.quote(session_token)
   const quote_id = String(quote['quote_id'])
   const transfer = await demo.order(0, 1)
@@ -124,11 +122,11 @@ export async function goodRoutes(mesh: SharedMesh): Promise<Route[]> {
       return { business_name: unique('shop'), first_name, last_name, email, mobile_number: number }
     }),
     post('/account/register_account', () => ({
-      mobile_number: person(2),
+      mobile_number,
       institution_name,
-      first_name: 'Esi',
-      last_name: 'Owusu',
-      session_token: consent_token,
+      first_name: 'Ama',
+      last_name: 'Mensah',
+      session_token,
       authorisation_token: 'A'.repeat(32),
       callback_url: urls.notify,
     })),

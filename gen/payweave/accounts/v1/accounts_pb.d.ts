@@ -1363,8 +1363,7 @@ export declare const AccountsService: GenService<{
   },
   /**
    * Asks a holder for consent. UNAUTHENTICATED (SESSION_INVALID, SESSION_EXPIRED) unless the token is a
-   * live session of that account. RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) while the holder has ten unanswered
-   * questions of the project.
+   * live session of that account.
    *
    * @generated from rpc payweave.accounts.v1.AccountsService.RegisterAccount
    */

@@ -49,7 +49,7 @@ const sessionStates = {
  * MISSING_PARAMETER.
  *
  * `openSession`: ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, REQUEST_ID_REUSED. `resolveSession`: SESSION_INVALID.
- * `registerAccount`: SESSION_INVALID, SESSION_EXPIRED, ACCOUNT_UNAVAILABLE, RATE_LIMIT_EXCEEDED. The personal accounts: ACCOUNT_EXISTS; an
+ * `registerAccount`: SESSION_INVALID, SESSION_EXPIRED, ACCOUNT_UNAVAILABLE. The personal accounts: ACCOUNT_EXISTS; an
  * upload also PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE. Balance and list: ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH.
  */
 export function accountsService(customers: Customers): ServiceImpl<typeof AccountsService> {

@@ -5,7 +5,6 @@ import { sealAtRest } from '../../access/domain/at-rest.ts'
 import { normalizeName } from '../domain/normalize.ts'
 import {
   type ChallengeState,
-  countOpenChallenges,
   endChallenge,
   insertChallenge,
   lockChallenge,
@@ -13,9 +12,6 @@ import {
 import { callBack } from './call-back.ts'
 import { type Customers, requireCallbackUrl } from './customers.ts'
 import { type ResolveSession, sessionInvalid } from './session.ts'
-
-/** Unanswered questions of one project to one holder. Each call has a callback of its own, so each has its own question. */
-const maxOpenChallenges = 10
 
 /** What a client sends to register an account. */
 export type Registration = {
@@ -33,8 +29,7 @@ export type Registration = {
 
 /**
  * Puts the question to the holder. SESSION_INVALID unless the token is a session of the very account that the rest of
- * the request describes, SESSION_EXPIRED when it has run out, ACCOUNT_UNAVAILABLE when the account is suspended or closed,
- * RATE_LIMIT_EXCEEDED while the holder has ten unanswered questions of the project.
+ * the request describes, SESSION_EXPIRED when it has run out, ACCOUNT_UNAVAILABLE when the account is suspended or closed.
  */
 export async function registerAccount(
   customers: Customers,
@@ -62,7 +57,7 @@ export async function registerAccount(
   const token = Buffer.from(wanted.authorisationToken)
   const challengeId = randomId()
   const cell = { column: 'challenge.authorisation_token_sealed', rowId: challengeId } as const
-  const challenge = {
+  const expireTime = await insertChallenge(db, {
     challengeId,
     projectId,
     institutionId: account.institutionId,
@@ -72,12 +67,6 @@ export async function registerAccount(
     callbackUrl: wanted.callbackUrl,
     authorisationTokenSealed: sealAtRest(secrets, cell, token),
     ttlS: settings.challengeTtlS,
-  }
-  const expireTime = await db.transaction(async (tx) => {
-    if ((await countOpenChallenges(tx, challenge)) >= maxOpenChallenges) {
-      throw new Failure('RATE_LIMIT_EXCEEDED', 'the holder has too many unanswered questions')
-    }
-    return insertChallenge(tx, challenge)
   })
   customers.notify()
   return { challengeId, expireTime }

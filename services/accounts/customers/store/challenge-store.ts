@@ -53,26 +53,6 @@ export async function insertChallenge(db: Queryable, challenge: NewChallenge): P
   return row.expireTime
 }
 
-const lockAccountStatement = sql(
-  'challenge_lock_account',
-  'select from account where account_id = $1 for no key update',
-)
-
-const countOpenStatement = sql(
-  'challenge_count_open',
-  `select count(*)::integer as n from challenge
-   where project_id = $1 and account_id = $2 and state = 'open' and expire_time > business_now()`,
-)
-
-/** Counts the questions of a project that an account's holder may still answer. Locks the account, so that none is inserted meanwhile. */
-export async function countOpenChallenges(
-  tx: Queryable,
-  { projectId, accountId }: Pick<NewChallenge, 'projectId' | 'accountId'>,
-): Promise<number> {
-  await tx.row(lockAccountStatement, [accountId])
-  return (await tx.row<{ n: number }>(countOpenStatement, [projectId, accountId]))?.n ?? 0
-}
-
 /** A question with its account. */
 export type Challenge = OnboardingCallback & {
   state: ChallengeState
