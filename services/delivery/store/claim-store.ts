@@ -28,7 +28,7 @@ export interface KnownLane {
   room: number
   /** Pushes of the lane are known to wait: the claim looks at it, ready or not. */
   hasBacklog: boolean
-  /** Pushes to several URLs are known to wait, whatever its row says. */
+  /** Pushes to several URLs are known to wait, although its row may name one. */
   isMixed: boolean
 }
 

@@ -55,8 +55,8 @@ const openStatement = sql(
 
 /**
  * Moves what waits at the head of these lanes for URLs that have their share into queues of those URLs, each row once, and
- * makes the lanes ready, those with an open breaker when its time ends: the next claim finds what is behind. Returns the number of lanes of which something was moved. Locks the
- * lanes and the rows that it reads, skipping locked ones.
+ * makes the lanes ready, those with an open breaker when its time ends: the next claim finds what is behind. Returns the number of
+ * lanes of which something was moved. Locks the lanes and the rows that it reads, skipping locked ones.
  */
 export function openUrlQueues(db: Queryable, laneIds: string[]): Promise<number> {
   const rows = Math.max(rowsRead.ofLane, Math.floor(rowsRead.inAll / laneIds.length))
