@@ -11,6 +11,7 @@ import {
 import { sql } from '#platform/db/db.ts'
 import { idsOfTimes } from '#platform/db/id-times.ts'
 import { billingService } from '../../services/billing/api/billing.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Harness, startHarness } from './harness.ts'
 
 let harness: Harness
@@ -34,6 +35,9 @@ beforeAll(async () => {
             providerReference: 'reference',
           }
     paid.push((await harness.pay({ externalReference: state })).bill.transactionId)
+    // A bill may take less than a millisecond, and times and ids are in milliseconds.
+    const paidMs = Date.now()
+    await eventually(() => Date.now() > paidMs)
   }
 })
 afterAll(() => harness?.stop())
