@@ -132,10 +132,19 @@ export type Section = {
   commands?: readonly string[] | undefined
 }
 
+/** What a page reports after an action, by the value of `notice` in its address. */
+export type Notices = Readonly<Record<string, string>>
+
+/** The notice that the address names; undefined for none and for one that the page does not have. */
+export function noticeOf(query: URLSearchParams, notices: Notices): string | undefined {
+  const name = query.get('notice') ?? ''
+  return Object.hasOwn(notices, name) ? notices[name] : undefined
+}
+
 /** A page of sections, which the template `page` renders. `q` is what was searched for. */
 export type Page = {
   title: string
-  said?: string | undefined
+  notice?: string | undefined
   q?: string | undefined
   sections: Section[]
 }

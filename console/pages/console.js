@@ -73,10 +73,10 @@ function closeMenus() {
 function offerCopies() {
   for (const button of document.querySelectorAll('.copy')) {
     button.hidden = false
-    const said = (text) => () => (button.textContent = text)
+    const show = (text) => () => (button.textContent = text)
     button.addEventListener('click', () => {
       const command = button.previousElementSibling.textContent
-      navigator.clipboard.writeText(command).then(said('Copied'), said('Not copied: select it'))
+      navigator.clipboard.writeText(command).then(show('Copied'), show('Not copied: select it'))
     })
   }
 }

@@ -7,7 +7,7 @@ import { isUuid } from '#core/identity/id.ts'
 import type { Grant, Institution } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
 import type { ProjectWork, Worker } from '../http/work.ts'
-import { type Cell, code, type Field, type Section, text } from '../pages/blocks.ts'
+import { type Cell, code, type Field, noticeOf, type Section, text } from '../pages/blocks.ts'
 import { sendPage, sendSections } from '../pages/render.ts'
 import {
   formId,
@@ -66,7 +66,7 @@ async function storeCallers({ reply, project, form }: ProjectWork, { access }: C
       updateMask: { paths },
     })
   }
-  return reply.redirect(`/projects/${projectId}/access?said=stored`, 303)
+  return reply.redirect(`/projects/${projectId}/access?notice=stored`, 303)
 }
 
 /** Grants what was ticked on the page and revokes what was unticked; what others have changed since stays. */
@@ -84,7 +84,7 @@ async function storeGrants({ reply, project, form }: ProjectWork, { access }: Cl
   const place = { projectId, institutionId }
   if (added.length > 0) await access.grantEndpoints({ ...place, endpoints: added })
   if (taken.length > 0) await access.revokeGrants({ ...place, endpoints: taken })
-  return reply.redirect(`/projects/${projectId}/access?said=stored`, 303)
+  return reply.redirect(`/projects/${projectId}/access?notice=stored`, 303)
 }
 
 /** A hidden field with what the page showed. Throws INVALID_PARAMETER for a form without it. */
@@ -127,8 +127,7 @@ async function show(work: ProjectWork, { access }: Clients) {
   )
   return sendSections(reply, {
     title: `Access of ${project.name}`,
-    said:
-      query.get('said') === 'stored' ? 'Stored. The gateway follows within seconds.' : undefined,
+    notice: noticeOf(query, { stored: 'Stored. The gateway follows within seconds.' }),
     sections: [
       callersSection(work, accountAccess, allowedIps),
       { ...grantsSection(work, institutions, grants), ...nextPageUrl(request.url, nextPageToken) },

@@ -7,10 +7,19 @@ import {
 } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Clients } from '../clients.ts'
 import { asFile, type Work, type Worker } from '../http/work.ts'
-import { type Cell, chosen, code, count, row, text } from '../pages/blocks.ts'
+import {
+  type Cell,
+  chosen,
+  code,
+  count,
+  type Notices,
+  noticeOf,
+  row,
+  text,
+} from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { timeOf, valueOf, wordOf } from '../pages/words.ts'
-import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
+import { claimNotices, decideClaimed, readClaims, type ShowClaim } from './inbox/claims.ts'
 import { resendForm } from './inbox/items.ts'
 import { formId, nextPageUrl, sendCsv, withFilters } from './list.ts'
 
@@ -50,13 +59,13 @@ export function registerDeadLetters(app: FastifyInstance, { worker, clients }: O
       await decideClaimed(work, clients, 'dead_letter', deliveryId, () =>
         within(projectId, () => clients.deliveries.replayDelivery(push)),
       )
-      return reply.redirect('/dead-letters?said=resent', 303)
+      return reply.redirect('/dead-letters?notice=resent', 303)
     }),
   )
 }
 
-const said: Record<string, string> = {
-  ...saidOfClaims,
+const notices: Notices = {
+  ...claimNotices,
   resent: 'A new round has begun: the push is sent now, with the same id and bytes.',
 }
 
@@ -101,7 +110,7 @@ async function show(work: Work, clients: Clients) {
   )
   return sendSections(reply, {
     title: 'Dead letters',
-    said: said[query.get('said') ?? ''],
+    notice: noticeOf(query, notices),
     sections: [
       {
         note: 'Pushes that were given up, the last first. To resend many of a project, open its pushes.',

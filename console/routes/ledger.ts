@@ -14,11 +14,20 @@ import type {
 } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import type { Clients } from '../clients.ts'
 import { asFile, type Work, type Worker } from '../http/work.ts'
-import { amount, type Cell, code, count, type Section, text } from '../pages/blocks.ts'
+import {
+  amount,
+  type Cell,
+  code,
+  count,
+  type Notices,
+  noticeOf,
+  type Section,
+  text,
+} from '../pages/blocks.ts'
 import { sendSections } from '../pages/render.ts'
 import { money, timeOf, wordOf } from '../pages/words.ts'
 import { orUndefined } from './found.ts'
-import { decideClaimed, readClaims, type ShowClaim, saidOfClaims } from './inbox/claims.ts'
+import { claimNotices, decideClaimed, readClaims, type ShowClaim } from './inbox/claims.ts'
 import { retryOf } from './inbox/items.ts'
 import { aboutCell, accountCell, ledgerPath } from './ledger-links.ts'
 import { formId, idIn, nextPageUrl, noneMatches, sendCsv, withFilters } from './list.ts'
@@ -56,7 +65,7 @@ export function registerLedger(app: FastifyInstance, { worker, clients }: Option
       const found = await clients.ledger.checkLedger({}, { timeoutMs: checkTimeoutMs })
       return sendSections(reply, {
         title: 'Check of the ledger',
-        said:
+        notice:
           found.findings.length === 0
             ? `${found.transfersChecked} transfers keep every rule.`
             : undefined,
@@ -73,7 +82,7 @@ export function registerLedger(app: FastifyInstance, { worker, clients }: Option
     '/ledger/backfill',
     worker.page(async ({ reply }) => {
       await clients.settlements.restartBackfill({})
-      return reply.redirect('/ledger?said=restarted', 303)
+      return reply.redirect('/ledger?notice=restarted', 303)
     }),
   )
   app.post(
@@ -84,15 +93,15 @@ export function registerLedger(app: FastifyInstance, { worker, clients }: Option
         clients.settlements.retrySettlement({ settlementId }),
       )
       return work.reply.redirect(
-        `/ledger?said=${refused === undefined ? 'posted' : 'refused'}`,
+        `/ledger?notice=${refused === undefined ? 'posted' : 'refused'}`,
         303,
       )
     }),
   )
 }
 
-const said: Record<string, string> = {
-  ...saidOfClaims,
+const notices: Notices = {
+  ...claimNotices,
   posted: 'The ledger has the settlement now.',
   refused: 'The ledger has refused the settlement again. The list has the reason.',
   restarted: 'All settlements are compared again from the first.',
@@ -126,7 +135,7 @@ async function show(work: Work, clients: Clients) {
   )
   return sendSections(reply, {
     title: 'Ledger',
-    said: said[query.get('said') ?? ''],
+    notice: noticeOf(query, notices),
     sections: [
       {
         heading: 'Rules',

@@ -103,7 +103,7 @@ export function rowsAt<T>(
 /** The same filters at another path. */
 export function withFilters(path: string, url: string): string {
   const { searchParams } = new URL(url, 'http://localhost')
-  for (const name of ['page', 'said']) searchParams.delete(name)
+  for (const name of ['page', 'notice']) searchParams.delete(name)
   return searchParams.size === 0 ? path : `${path}?${searchParams.toString()}`
 }
 

@@ -23,6 +23,8 @@ import {
   code,
   count,
   type Form,
+  type Notices,
+  noticeOf,
   row,
   type Section,
   text,
@@ -31,7 +33,7 @@ import { drawQr } from '../pages/qr.ts'
 import { sendPage } from '../pages/render.ts'
 import { timelineOf } from '../pages/timeline.ts'
 import { money, wordOf } from '../pages/words.ts'
-import { approvalsSection, saidOfApprovals } from './inbox/approvals.ts'
+import { approvalNotices, approvalsSection } from './inbox/approvals.ts'
 import { ledgerFact } from './ledger-links.ts'
 import { nextPageUrl, rowsAt } from './list.ts'
 
@@ -57,7 +59,7 @@ export function registerPayment(app: FastifyInstance, options: Options): void {
     `${path}/cancel`,
     worker.projectPage(async (work) => {
       await clients.payments.cancelPayment(idsOf(work))
-      return work.reply.redirect(`${pathOf(work)}?said=cancelled`, 303)
+      return work.reply.redirect(`${pathOf(work)}?notice=cancelled`, 303)
     }),
   )
   app.post(
@@ -66,7 +68,7 @@ export function registerPayment(app: FastifyInstance, options: Options): void {
       const reason = work.form.get('reason')?.trim() ?? ''
       const { approval } = await clients.payments.refundPayment({ ...idsOf(work), reason })
       const next = approval === undefined ? 'refunded' : 'requested'
-      return work.reply.redirect(`${pathOf(work)}?said=${next}`, 303)
+      return work.reply.redirect(`${pathOf(work)}?notice=${next}`, 303)
     }),
   )
 }
@@ -80,8 +82,8 @@ function pathOf(work: ProjectWork): string {
   return `/projects/${projectId}/payments/${paymentId}`
 }
 
-const said: Record<string, string> = {
-  ...saidOfApprovals,
+const notices: Notices = {
+  ...approvalNotices,
   cancelled: 'The payment request is cancelled.',
   refunded:
     'The payment is refunded. The payers get their money back as soon as the back end has moved it.',
@@ -104,7 +106,7 @@ async function show(work: ProjectWork, { clients, publicBaseUrl }: Options) {
   const timeline = timelineOf(history, pushes.deliveries, `/projects/${ids.projectId}/pushes`)
   return sendPage(reply, 'payment', {
     title: `Payment ${payment.transactionId}`,
-    said: said[query.get('said') ?? ''],
+    notice: noticeOf(query, notices),
     amount: money(payment.amountMinor, payment.currency),
     state: wordOf(PaymentState, payment.state),
     before: [

@@ -8,7 +8,16 @@ import {
 } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Clients } from '../clients.ts'
 import { asFile, type ProjectWork, pathId, type Worker } from '../http/work.ts'
-import { chosen, count, type Field, row, type Section, text } from '../pages/blocks.ts'
+import {
+  chosen,
+  count,
+  type Field,
+  type Notices,
+  noticeOf,
+  row,
+  type Section,
+  text,
+} from '../pages/blocks.ts'
 import { sendPage, sendSections } from '../pages/render.ts'
 import { attemptSentence } from '../pages/timeline.ts'
 import { timeOf, valueOf, wordOf } from '../pages/words.ts'
@@ -52,7 +61,7 @@ export function registerPushes(app: FastifyInstance, options: Options): void {
       const { deliveryId } = pathId(work, 'deliveryId')
       const requestId = formId(form, 'request_id')
       await clients.deliveries.replayDelivery({ projectId, deliveryId, requestId })
-      return reply.redirect(`/projects/${projectId}/pushes/${deliveryId}?said=resent`, 303)
+      return reply.redirect(`/projects/${projectId}/pushes/${deliveryId}?notice=resent`, 303)
     }),
   )
   app.post(
@@ -62,7 +71,7 @@ export function registerPushes(app: FastifyInstance, options: Options): void {
       const { projectId } = project
       const { deliveryId } = pathId(work, 'deliveryId')
       await clients.deliveries.cancelDelivery({ projectId, deliveryId })
-      return reply.redirect(`/projects/${projectId}/pushes/${deliveryId}?said=cancelled`, 303)
+      return reply.redirect(`/projects/${projectId}/pushes/${deliveryId}?notice=cancelled`, 303)
     }),
   )
 }
@@ -200,7 +209,7 @@ function sendFile(work: ProjectWork, { deliveries }: Clients) {
   })
 }
 
-const said: Record<string, string> = {
+const notices: Notices = {
   resent: 'A new round has begun: the push is sent now, with the same id and bytes.',
   cancelled: 'The push is cancelled. A POST in flight may still arrive.',
 }
@@ -221,7 +230,7 @@ async function sendPush(work: ProjectWork, clients: Clients) {
   return sendPage(reply, 'push', {
     title: `Push ${delivery.deliveryId}`,
     self,
-    said: said[query.get('said') ?? ''],
+    notice: noticeOf(query, notices),
     push: {
       ...shownDelivery(delivery),
       eventType: ofPayment?.eventType,

@@ -151,13 +151,13 @@ describe('a claim', () => {
       return [status, headers.get('location')]
     }
     const from = 'console:other@example.com'
-    const back = '/inbox?page=second&said=released'
-    expect(await post({ from, back })).toEqual([303, '/inbox?page=second&said=claimed'])
-    expect(await post({ from, back: '//evil.example/' })).toEqual([303, '/?said=claimed'])
+    const back = '/inbox?page=second&notice=released'
+    expect(await post({ from, back })).toEqual([303, '/inbox?page=second&notice=claimed'])
+    expect(await post({ from, back: '//evil.example/' })).toEqual([303, '/?notice=claimed'])
     expect((await post({ back }))[0]).toBe(409)
     expect((await post({ kind: 'project' }))[0]).toBe(400)
-    expect((await browser.get('/inbox?said=claimed')).text).toContain('You work on this now.')
+    expect((await browser.get('/inbox?notice=claimed')).text).toContain('You work on this now.')
     const released = await browser.post('/inbox/releases', { ...item, back })
-    expect(released.headers.get('location')).toBe('/inbox?page=second&said=released')
+    expect(released.headers.get('location')).toBe('/inbox?page=second&notice=released')
   })
 })

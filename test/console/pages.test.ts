@@ -201,7 +201,7 @@ describe('the branding of a merchant', () => {
   it('what is stored is what was typed; the logo stays unless one is chosen or taken away', async () => {
     const { changed } = harness.peers
     const answer = await send('update', { ...fields, logo_png: png(Buffer.alloc(0)) })
-    expect(answer.headers.get('location')).toContain('said=stored')
+    expect(answer.headers.get('location')).toContain('notice=stored')
     const paths = ['color', 'support_email', 'support_phone', 'website_url']
     expect(changed.branding).toMatchObject({
       color: '#0b57d0',
@@ -243,10 +243,10 @@ it('the inbox says which decision on a new customer stands', async () => {
   const base = `/inbox/onboardings/${harness.peers.staff.reviewId}`
   const accept = { level: '1', funds_access: 'full', reason: 'their passport' }
   const accepted = await browser.post(`${base}/accept`, accept)
-  expect(accepted.headers.get('location')).toBe('/inbox?said=accepted')
-  expect((await browser.get('/inbox?said=accepted')).text).toContain('The profile is accepted')
+  expect(accepted.headers.get('location')).toBe('/inbox?notice=accepted')
+  expect((await browser.get('/inbox?notice=accepted')).text).toContain('The profile is accepted')
   const rejected = await browser.post(`${base}/reject`, { reason: 'blurred' })
-  expect(rejected.headers.get('location')).toBe('/inbox?said=rejected')
+  expect(rejected.headers.get('location')).toBe('/inbox?notice=rejected')
   for (const wrong of [{ level: '3' }, { funds_access: 'some' }, { reason: ' ' }]) {
     expect((await browser.post(`${base}/accept`, { ...accept, ...wrong })).status).toBe(400)
   }

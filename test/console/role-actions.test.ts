@@ -85,10 +85,10 @@ it('what a person has asked again or paused is written down with what it was abo
   const { projectId } = harness.peers.projects.demo
   const lane = { project_id: projectId, lane_id: randomUUID() }
   const paused = await browser.post('/receivers/pauses', lane)
-  expect(paused.headers.get('location')).toBe('/receivers?said=paused')
+  expect(paused.headers.get('location')).toBe('/receivers?notice=paused')
   const answer = await browser.post('/stuck/transfers', ids)
-  expect(answer.headers.get('location')).toBe('/stuck?said=asked')
-  expect((await browser.get('/stuck?said=asked')).text).toContain('It is asked again within')
+  expect(answer.headers.get('location')).toBe('/stuck?notice=asked')
+  expect((await browser.get('/stuck?notice=asked')).text).toContain('It is asked again within')
   const person = harness.personOf('ama')
   const rows = await listActivity(harness.db, { person, projectId: '', before: '', limit: 50 })
   const written = rows.map(({ rpc, target }) => `${rpc.split('/')[1]} ${target}`)
@@ -108,9 +108,9 @@ it('a settlement that is refused again stays with its reason, and one that is po
     const answer = await browser.post('/ledger/settlements/retry', { settlement_id: id })
     return answer.headers.get('location')
   }
-  expect(await retry(harness.peers.staff.postableId)).toBe('/ledger?said=posted')
-  expect(await retry(randomUUID())).toBe('/ledger?said=refused')
-  const { text } = await browser.get('/ledger?said=refused')
+  expect(await retry(harness.peers.staff.postableId)).toBe('/ledger?notice=posted')
+  expect(await retry(randomUUID())).toBe('/ledger?notice=refused')
+  const { text } = await browser.get('/ledger?notice=refused')
   expect(text).toContain('The ledger has refused the settlement again.')
 })
 

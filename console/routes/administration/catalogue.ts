@@ -10,6 +10,7 @@ import {
   code,
   type Filters,
   type Form,
+  noticeOf,
   type Section,
   text,
 } from '../../pages/blocks.ts'
@@ -35,8 +36,7 @@ export function registerCatalogue(
       const theirs = productsSection(work, products)
       return sendSections(reply, {
         title: 'Catalogue',
-        said:
-          query.get('said') === 'stored' ? 'Stored. Bills are held against it at once.' : undefined,
+        notice: noticeOf(query, { stored: 'Stored. Bills are held against it at once.' }),
         sections: [
           { filters: filtersOf(work) },
           ...(mayPut
@@ -67,7 +67,7 @@ export function registerCatalogue(
         active: form.get('active') === 'on',
       }
       await catalogue.putBiller({ biller })
-      return reply.redirect(`${path}?said=stored`, 303)
+      return reply.redirect(`${path}?notice=stored`, 303)
     }),
   )
   app.post(
@@ -86,7 +86,7 @@ export function registerCatalogue(
         })),
       }
       await catalogue.putProduct({ product })
-      return reply.redirect(`${path}?said=stored`, 303)
+      return reply.redirect(`${path}?notice=stored`, 303)
     }),
   )
 }

@@ -16,6 +16,8 @@ import {
   code,
   type Field,
   type Form,
+  type Notices,
+  noticeOf,
   type Section,
   text,
 } from '../../pages/blocks.ts'
@@ -76,7 +78,7 @@ export function registerEventDeadLetters(app: FastifyInstance, { worker, clients
       await decide(clients, form, (client, deadLetterId) =>
         client.retryEventDeadLetter({ deadLetterId }),
       )
-      return reply.redirect(`${path}?said=retried`, 303)
+      return reply.redirect(`${path}?notice=retried`, 303)
     }),
   )
   app.post(
@@ -87,12 +89,12 @@ export function registerEventDeadLetters(app: FastifyInstance, { worker, clients
       await decide(clients, form, (client, deadLetterId) =>
         client.discardEventDeadLetter({ deadLetterId, note }),
       )
-      return reply.redirect(`${path}?said=discarded`, 303)
+      return reply.redirect(`${path}?notice=discarded`, 303)
     }),
   )
 }
 
-const said: Record<string, string> = {
+const notices: Notices = {
   retried: 'The event is published and processed again. One that is rejected again comes back.',
   discarded: 'The event is discarded: it is not processed any more.',
 }
@@ -175,7 +177,7 @@ async function show(work: Work, clients: Clients) {
   )
   return sendSections(reply, {
     title: 'Dead letters of events',
-    said: said[query.get('said') ?? ''],
+    notice: noticeOf(query, notices),
     sections: [
       {
         note: 'A consumer can never process these. Roll out a release that can, then retry; an event that must not be processed is discarded, with a note that stays.',

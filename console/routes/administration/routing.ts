@@ -18,6 +18,7 @@ import {
   code,
   type Field,
   type Form,
+  noticeOf,
   type Section,
   text,
 } from '../../pages/blocks.ts'
@@ -70,14 +71,14 @@ export function registerRouting(
         connector: form.get('connector') ?? '',
         fallbackConnector: form.get('fallback') ?? '',
       })
-      return reply.redirect(`${path}?said=stored`, 303)
+      return reply.redirect(`${path}?notice=stored`, 303)
     }),
   )
   app.post(
     `${path}/removals`,
     worker.page(async ({ reply, form }) => {
       await routing.deleteRoute({ key: keyOf(form) })
-      return reply.redirect(`${path}?said=stored`, 303)
+      return reply.redirect(`${path}?notice=stored`, 303)
     }),
   )
 }
@@ -133,7 +134,7 @@ async function show(work: Work, routing: Clients['routing']) {
   const routes = routesSection(listed, { mayDelete, isFiltered }, nameOf)
   return sendSections(reply, {
     title: 'Routing',
-    said: query.get('said') === 'stored' ? 'Stored. It counts within a second.' : undefined,
+    notice: noticeOf(query, { stored: 'Stored. It counts within a second.' }),
     sections: [
       filterSection(work),
       mayPut ? { ...routes, forms: [routeForm(listed)] } : routes,

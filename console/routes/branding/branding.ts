@@ -8,7 +8,15 @@ import { previewNames } from '../../../gateway/pages/preview/samples.ts'
 import type { Clients } from '../../clients.ts'
 import { allowFrames, protectFramed } from '../../http/guard.ts'
 import type { ProjectWork, Worker } from '../../http/work.ts'
-import { type Cell, code, type Field, type Form, type Section, text } from '../../pages/blocks.ts'
+import {
+  type Cell,
+  code,
+  type Field,
+  type Form,
+  noticeOf,
+  type Section,
+  text,
+} from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { merchantField, merchantOf, merchantsOf } from '../merchants.ts'
 import { type Texts, textsIn, textsOf, wantedIn } from './wanted.ts'
@@ -77,7 +85,7 @@ async function update(work: ProjectWork, clients: Clients) {
     if (mistakes === undefined) throw error
     return show(work, clients, { texts: textsIn(work), mistakes })
   }
-  return work.reply.redirect(`${pathOf(work)}?merchant=${merchantId}&said=stored`, 303)
+  return work.reply.redirect(`${pathOf(work)}?merchant=${merchantId}&notice=stored`, 303)
 }
 
 /** What is wrong by field, in words; undefined for another error. */
@@ -142,7 +150,7 @@ async function show(work: ProjectWork, clients: Clients, refused?: Refused) {
   const choice = merchantField(merchants, chosen)
   const page = {
     title,
-    said: query.get('said') === 'stored' ? stored : undefined,
+    notice: noticeOf(query, { stored }),
     sections: [
       ...(merchants.length > 1 ? [{ filters: { fields: [choice] } }] : []),
       work.may(updateRpc) ? formSection(work, merchant, refused) : factsSection(merchant),

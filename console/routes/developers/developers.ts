@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Grant } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../../clients.ts'
 import { asFile, type ProjectWork, type Worker } from '../../http/work.ts'
-import { code, type Section, text } from '../../pages/blocks.ts'
+import { code, type Notices, noticeOf, type Section, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf } from '../../pages/words.ts'
 import { isOfInstitution, nextPageUrl, noneMatches, rowsAt, sendCsv, withFilters } from '../list.ts'
@@ -51,7 +51,7 @@ async function show(work: ProjectWork, clients: Clients, hasTriggers: boolean) {
   const mayTrigger = hasTriggers && work.may('payweave.accounts.v1.AccessService/IssueApiKey')
   return sendSections(reply, {
     title: `Developers of ${project.name}`,
-    said: said[query.get('said') ?? ''],
+    notice: noticeOf(query, notices),
     sections: [
       ...(await keySections(work, clients, merchants)),
       addressSection(read.project?.allowedIps ?? []),
@@ -62,7 +62,7 @@ async function show(work: ProjectWork, clients: Clients, hasTriggers: boolean) {
   })
 }
 
-const said: Record<string, string> = { revoked: 'The key is revoked. Calls with it are refused.' }
+const notices: Notices = { revoked: 'The key is revoked. Calls with it are refused.' }
 
 function triggersSection(projectId: string): Section {
   const href = `/projects/${projectId}/developers/triggers`

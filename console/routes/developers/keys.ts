@@ -107,7 +107,7 @@ export function registerKeys(
       worker.projectPage(async ({ reply, project: { projectId }, form }) => {
         if (form.get('confirmed') !== 'on') throw invalid('confirmed', 'must be ticked')
         await kind.revoke(access, { projectId, keyId: formId(form, 'key_id') })
-        return reply.redirect(`/projects/${projectId}/developers?said=revoked`, 303)
+        return reply.redirect(`/projects/${projectId}/developers?notice=revoked`, 303)
       }),
     )
   }
@@ -316,7 +316,7 @@ function changeCell(work: ProjectWork, kind: Kind, { keyId, revokeTime }: Issued
   return forms.length === 0 ? text('') : { forms }
 }
 
-/** Revokes a key, once its person has said that they mean it. */
+/** Revokes a key, once its person has confirmed it. */
 function revokeForm(work: ProjectWork, kind: Kind, keyId: string): Form {
   return {
     action: `${baseOf(work, kind)}/revoke`,

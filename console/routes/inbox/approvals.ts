@@ -18,6 +18,8 @@ import {
   type Field,
   type Form,
   moneyCell,
+  type Notices,
+  noticeOf,
   type Page,
   row,
   type Section,
@@ -91,8 +93,8 @@ export function registerApprovals(app: FastifyInstance, { worker, clients }: Opt
   )
 }
 
-/** What a page says after a decision, by `said` of its address. */
-export const saidOfApprovals: Record<string, string> = {
+/** What a page says after a decision, by `notice` of its address. */
+export const approvalNotices: Notices = {
   approved: 'It is approved and done.',
   'not-approved': 'The request is rejected. Nothing was done.',
   requested:
@@ -107,9 +109,9 @@ function clientOf({ form }: Work, { refundApprovals, billApprovals }: Clients) {
   throw invalid('kind', 'must be that of an approval')
 }
 
-function backOf({ form }: Work, said: string): string {
+function backOf({ form }: Work, notice: string): string {
   const { pathname, searchParams } = new URL(ownPath(form.get('back')), 'http://localhost')
-  searchParams.set('said', said)
+  searchParams.set('notice', notice)
   return `${pathname}?${searchParams.toString()}`
 }
 
@@ -187,7 +189,7 @@ async function show(work: Work, clients: Clients, filter: Filter) {
   }
   const page: Page = {
     title: 'Approvals',
-    said: saidOfApprovals[query.get('said') ?? ''],
+    notice: noticeOf(query, approvalNotices),
     sections: [
       ...missingSection(missing),
       {

@@ -6,7 +6,7 @@ import { itemEndings } from '#platform/rpc/auth/roles.ts'
 import type { Clients } from '../../clients.ts'
 import { ownPath } from '../../http/guard.ts'
 import type { Work, Worker } from '../../http/work.ts'
-import { type Cell, type Form, text } from '../../pages/blocks.ts'
+import { type Cell, type Form, type Notices, text } from '../../pages/blocks.ts'
 import { valueOf } from '../../pages/words.ts'
 import { type NameOf, recordName } from '../../sign-in/people.ts'
 import { formId } from '../list.ts'
@@ -38,8 +38,8 @@ export function registerClaims(app: FastifyInstance, { worker, clients }: Option
   )
 }
 
-/** What a page says after a claim has changed, by `said` of its address. */
-export const saidOfClaims: Record<string, string> = {
+/** What a page says after a claim has changed, by `notice` of its address. */
+export const claimNotices: Notices = {
   claimed: 'You work on this now. Others see your name, and can take it over.',
   released: 'The item is released.',
 }
@@ -50,9 +50,9 @@ function itemOf(form: URLSearchParams) {
   return { kind, itemId: formId(form, 'item_id') }
 }
 
-function backOf(form: URLSearchParams, said: string): string {
+function backOf(form: URLSearchParams, notice: string): string {
   const { pathname, searchParams } = new URL(ownPath(form.get('back')), 'http://localhost')
-  searchParams.set('said', said)
+  searchParams.set('notice', notice)
   return `${pathname}?${searchParams.toString()}`
 }
 

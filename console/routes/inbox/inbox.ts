@@ -5,7 +5,7 @@ import { isUuid } from '#core/identity/id.ts'
 import type { Clients } from '../../clients.ts'
 import { answered, missingSection } from '../../http/answered.ts'
 import { asFile, type Work, type Worker } from '../../http/work.ts'
-import { amount, text } from '../../pages/blocks.ts'
+import { amount, type Notices, noticeOf, text } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { timeOf } from '../../pages/words.ts'
 import { rejectedEvents } from '../administration/event-dead-letters.ts'
@@ -22,9 +22,9 @@ import {
   withFilters,
 } from '../list.ts'
 import type { Looker, Thing } from '../look-up.ts'
-import { saidOfApprovals, waitingSection } from './approvals.ts'
+import { approvalNotices, waitingSection } from './approvals.ts'
 import { byAge, pageByAge } from './by-age.ts'
-import { decideClaimed, noClaims, readClaims, type ShowClaim, saidOfClaims } from './claims.ts'
+import { claimNotices, decideClaimed, noClaims, readClaims, type ShowClaim } from './claims.ts'
 import {
   type AgedKind,
   agedKinds,
@@ -70,7 +70,7 @@ export function registerInbox(app: FastifyInstance, { worker, clients }: Options
         clients.catalogue.resolveReview(review),
       )
       const next = approval === undefined ? 'again' : 'requested'
-      return reply.redirect(`/inbox?said=${next}`, 303)
+      return reply.redirect(`/inbox?notice=${next}`, 303)
     }),
   )
   app.post(
@@ -82,7 +82,7 @@ export function registerInbox(app: FastifyInstance, { worker, clients }: Options
       await decideClaimed(work, clients, 'refund', refundId, () =>
         clients.paymentOperations.settleRefund({ refundId, note }),
       )
-      return reply.redirect('/inbox?said=settled', 303)
+      return reply.redirect('/inbox?notice=settled', 303)
     }),
   )
   app.post(
@@ -95,14 +95,14 @@ export function registerInbox(app: FastifyInstance, { worker, clients }: Options
         clients.settlements.postPaymentSettlements({ paymentId }),
       )
       const next = refused.length > 0 ? 'unposted' : postedCount > 0 ? 'posted' : 'complete'
-      return reply.redirect(`/inbox?said=${next}`, 303)
+      return reply.redirect(`/inbox?notice=${next}`, 303)
     }),
   )
 }
 
-const said: Record<string, string> = {
-  ...saidOfClaims,
-  ...saidOfApprovals,
+const notices: Notices = {
+  ...claimNotices,
+  ...approvalNotices,
   again: 'The biller is asked again.',
   accepted: 'The profile is accepted: its account is available.',
   rejected: 'The profile is rejected.',
@@ -184,7 +184,7 @@ async function show(work: Work, clients: Clients) {
   const claim = (await answered(missing, 'who works on what', look)) ?? noClaims
   return sendSections(reply, {
     title: 'Inbox',
-    said: said[query.get('said') ?? ''],
+    notice: noticeOf(query, notices),
     sections: [
       ...missingSection(missing),
       ...waiting,

@@ -18,6 +18,7 @@ import {
   code,
   type Field,
   type Form,
+  noticeOf,
   row,
   type Section,
   text,
@@ -25,7 +26,7 @@ import {
 import { sendSections } from '../../pages/render.ts'
 import { choices, valueOf, wordOf } from '../../pages/words.ts'
 import { firstRows } from '../list.ts'
-import { decideClaimed, readClaims, saidOfClaims } from './claims.ts'
+import { claimNotices, decideClaimed, readClaims } from './claims.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
@@ -78,7 +79,7 @@ async function decide(work: Work, clients: Clients, outcome: Outcome) {
   )
   const stands = status === OnboardingStatus.COMPLETED ? 'accepted' : 'rejected'
   const isAsked = (outcome.case === 'completed') === (stands === 'accepted')
-  return reply.redirect(`/inbox?said=${isAsked ? stands : `${stands}_instead`}`, 303)
+  return reply.redirect(`/inbox?notice=${isAsked ? stands : `${stands}_instead`}`, 303)
 }
 
 async function show(work: Work, clients: Clients) {
@@ -99,7 +100,7 @@ async function show(work: Work, clients: Clients) {
   }
   return sendSections(reply, {
     title: `Onboarding of ${firstName} ${lastName}`,
-    said: saidOfClaims[query.get('said') ?? ''],
+    notice: noticeOf(query, claimNotices),
     sections: [
       profileSection(onboarding),
       filesSection(onboarding),

@@ -10,6 +10,7 @@ import {
   code,
   type Field,
   type Form,
+  type Notices,
   type Section,
   text,
 } from '../../pages/blocks.ts'
@@ -26,7 +27,7 @@ const csvPageSize = 200
 /** Registers the forms below the receivers of a project and of all, and the file of who has sent them. */
 export function registerPauses(app: FastifyInstance, { worker, clients }: Options): void {
   const { endpoints } = clients
-  for (const [place, said, change] of [
+  for (const [place, notice, change] of [
     ['pauses', 'paused', endpoints.pauseEndpoint],
     ['resumes', 'resumed', endpoints.resumeEndpoint],
   ] as const) {
@@ -34,7 +35,7 @@ export function registerPauses(app: FastifyInstance, { worker, clients }: Option
       const endpointId = formId(form, 'lane_id')
       const note = form.get('note')?.trim() ?? ''
       await within<unknown>(projectId, () => change({ projectId, endpointId, note }))
-      return reply.redirect(`${page}?said=${said}`, 303)
+      return reply.redirect(`${page}?notice=${notice}`, 303)
     }
     app.post(
       `/projects/:projectId/receivers/${place}`,
@@ -81,8 +82,8 @@ function isOfKind(kind: DeliveryKind): (change: EndpointChange) => boolean {
   return (change) => kind === DeliveryKind.UNSPECIFIED || change.kind === kind
 }
 
-/** What a page says after a lane was changed, by `said` of its address. */
-export const saidOfPauses: Record<string, string> = {
+/** What a page says after a lane was changed, by `notice` of its address. */
+export const pauseNotices: Notices = {
   paused: 'The receiver is paused. What is being sent ends within seconds; all else waits.',
   resumed: 'The receiver is resumed: what has waited is sent now.',
 }

@@ -13,6 +13,7 @@ import {
   count,
   type Filters,
   type Form,
+  noticeOf,
   text,
 } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
@@ -23,10 +24,10 @@ import {
   pauseCell,
   pausedLanes,
   pausedWarning,
+  pauseNotices,
   pausesField,
   pausesSection,
   registerPauses,
-  saidOfPauses,
 } from './pauses.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -111,7 +112,7 @@ async function sendList(work: ProjectWork, clients: Clients) {
   ])
   return sendSections(reply, {
     title: `Receivers of ${project.name}`,
-    said: saidOfPauses[query.get('said') ?? ''],
+    notice: noticeOf(query, pauseNotices),
     sections: [
       {
         warning: pausedWarning(paused),
@@ -173,7 +174,7 @@ async function sendAll(work: Work, clients: Clients) {
   const mayReplay = may('payweave.delivery.v1.ReplayService/CreateReplayJob')
   return sendSections(reply, {
     title: 'Receivers of all projects',
-    said: saidOfPauses[query.get('said') ?? ''],
+    notice: noticeOf(query, pauseNotices),
     sections: [
       {
         warning: pausedWarning(paused),

@@ -25,6 +25,8 @@ import {
   count,
   type Form,
   moneyCell,
+  type Notices,
+  noticeOf,
   type RowForm,
   type Section,
   text,
@@ -61,7 +63,7 @@ export function registerStuck(app: FastifyInstance, { worker, clients }: Options
         subjectId: formId(form, 'subject_id'),
         kind: valueOf(CallKind, form.get('kind')) ?? CallKind.UNSPECIFIED,
       })
-      return reply.redirect('/stuck?said=retried', 303)
+      return reply.redirect('/stuck?notice=retried', 303)
     }),
   )
   app.post(
@@ -71,7 +73,7 @@ export function registerStuck(app: FastifyInstance, { worker, clients }: Options
         subjectId: formId(form, 'subject_id'),
         kind: valueOf(BackendTaskKind, form.get('kind')) ?? BackendTaskKind.UNSPECIFIED,
       })
-      return reply.redirect('/stuck?said=retried', 303)
+      return reply.redirect('/stuck?notice=retried', 303)
     }),
   )
   const asks = (path: string, ask: (form: URLSearchParams) => Promise<unknown>) =>
@@ -79,7 +81,7 @@ export function registerStuck(app: FastifyInstance, { worker, clients }: Options
       path,
       worker.page(async ({ reply, form }) => {
         await ask(form)
-        return reply.redirect('/stuck?said=asked', 303)
+        return reply.redirect('/stuck?notice=asked', 303)
       }),
     )
   asks('/stuck/attempts', (form) =>
@@ -102,7 +104,7 @@ function attemptIdOf(form: URLSearchParams): string {
   return id
 }
 
-const said: Record<string, string> = {
+const notices: Notices = {
   retried: 'The call is made again now.',
   asked: 'It is asked again within seconds. What has an outcome leaves the list.',
 }
@@ -176,7 +178,7 @@ async function show(work: Work, clients: Clients) {
   const sections = await Promise.all(wantedKinds(work).map((kind) => parts[kind]()))
   return sendSections(reply, {
     title: 'Stuck',
-    said: said[query.get('said') ?? ''],
+    notice: noticeOf(query, notices),
     sections: [
       ...missingSection(missing),
       {

@@ -51,7 +51,7 @@ describe.each(inDemo)('a person with the role $role', ({ id, role }) => {
       }
       // Whether a merchant may decide about a bill is for billing to say: test/billing/approvals.test.ts.
       if (!isOfStaff && kind === 'bills') return
-      for (const [action, said] of [
+      for (const [action, notice] of [
         ['approve', 'approved'],
         ['reject', 'not-approved'],
       ]) {
@@ -62,7 +62,7 @@ describe.each(inDemo)('a person with the role $role', ({ id, role }) => {
         const calls = harness.peers.calls.filter(({ rpc }) => rpc.toLowerCase() === action)
         expect(calls).toHaveLength(may ? 1 : 0)
         if (!may) continue
-        expect(answer.headers.get('location')).toBe(`/inbox?page=second&said=${said}`)
+        expect(answer.headers.get('location')).toBe(`/inbox?page=second&notice=${notice}`)
         expect(calls[0]).toMatchObject({
           person: harness.personOf(id),
           projectId: harness.peers.projects.demo.projectId,
@@ -88,8 +88,8 @@ it('a payment whose refund waits for a second person offers no refund, and its r
 it('a refund that needs a second person says so, and so does a decision about a bill', async () => {
   const browser = await harness.signedIn('abena')
   const answer = await browser.post(`${paymentPath()}/refund`, { reason: 'returned' })
-  expect(answer.headers.get('location')).toBe(`${paymentPath()}?said=requested`)
-  const { text } = await browser.get(`${paymentPath()}?said=requested`)
+  expect(answer.headers.get('location')).toBe(`${paymentPath()}?notice=requested`)
+  const { text } = await browser.get(`${paymentPath()}?notice=requested`)
   expect(text).toContain('It waits for a second person')
 })
 
@@ -104,7 +104,7 @@ it('a decision is of an approval of the project, of a kind that there is, and le
   const own = pathOf('refunds')
   expect(await post(`${own}/approve`, { ...refund, back: '//evil.example/' })).toEqual([
     303,
-    '/?said=approved',
+    '/?notice=approved',
   ])
   expect((await post(`${own}/approve`, { kind: 'project' }))[0]).toBe(400)
   expect((await post(`${base()}/approvals/${randomUUID()}/approve`, refund))[0]).toBe(404)
