@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
   deleteEnded,
-  deleteIdleLanes,
+  deleteGoneUrls,
   keepAttemptDays,
 } from '../../services/delivery/store/maintenance-store.ts'
 import { listDeliveries } from '../../services/delivery/store/read-store.ts'
@@ -121,6 +121,21 @@ describe('maintenance', () => {
     harness.clock.advance(60 * dayMs)
     expect(await deleteEnded(harness.db, 100)).toBe(1)
     expect(await harness.state(open)).toBe('pending')
-    expect(await deleteIdleLanes(harness.db)).toBe(0)
+  })
+
+  it('maintenance deletes answers of 410 after 400 days, so many at a time', async () => {
+    const gone = (count: number, daysAgo: number) =>
+      harness.asOwner(
+        `insert into delivery.gone_url (project_id, subject_id, url_sha256, gone_at)
+         select '${harness.projectId}', gen_random_uuid()::text, '\\x00', '${inDays(-daysAgo).toISOString()}'
+         from generate_series(1, ${count})`,
+      )
+    await gone(3, 401)
+    await gone(1, 399)
+    expect(await deleteGoneUrls(harness.db, 2)).toBe(2)
+    expect(await deleteGoneUrls(harness.db, 2)).toBe(1)
+    expect(await deleteGoneUrls(harness.db, 2)).toBe(0)
+    harness.clock.advance(2 * dayMs)
+    expect(await deleteGoneUrls(harness.db, 2)).toBe(1)
   })
 })

@@ -51,12 +51,21 @@ export function deleteEnded(db: Queryable, limit: number): Promise<number> {
   return db.run(deleteStatement, [limit])
 }
 
-const forgetStatement = sql(
-  'delivery_forget_gone',
-  `delete from gone_url where gone_at < clock_now() - interval '400 days'`,
+const deleteGoneStatement = sql(
+  'delivery_delete_gone_urls',
+  `with old as (
+     select project_id, subject_id, url_sha256 from gone_url
+     where gone_at < clock_now() - interval '400 days'
+     order by gone_at
+     limit $1
+     for update skip locked
+   )
+   delete from gone_url using old
+   where gone_url.project_id = old.project_id and gone_url.subject_id = old.subject_id
+     and gone_url.url_sha256 = old.url_sha256`,
 )
 
-/** Forgets 410 answers about subjects whose life is long over. */
-export function deleteIdleLanes(db: Queryable): Promise<number> {
-  return db.run(forgetStatement, [])
+/** Deletes up to `limit` answers of 410 that are 400 days old: the lives of their subjects are over. */
+export function deleteGoneUrls(db: Queryable, limit: number): Promise<number> {
+  return db.run(deleteGoneStatement, [limit])
 }

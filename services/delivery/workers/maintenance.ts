@@ -6,7 +6,7 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import { expireLeases, scheduleForgottenLanes } from '../store/lease-store.ts'
 import {
   deleteEnded,
-  deleteIdleLanes,
+  deleteGoneUrls,
   keepApiLogDays,
   keepAttemptDays,
 } from '../store/maintenance-store.ts'
@@ -54,10 +54,10 @@ export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
     every(tidyMs, log, async () => {
       await keepAttemptDays(db, partitionDaysAhead, attemptDaysKept)
       await keepApiLogDays(db, partitionDaysAhead, apiLogDaysKept)
-      await deleteIdleLanes(db)
       await forgetReplays(db)
     }),
     startRetention({ db, log, deleteOld: deleteEnded }),
+    startRetention({ db, log, deleteOld: deleteGoneUrls }),
   ]
   return {
     async close() {
