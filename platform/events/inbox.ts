@@ -39,6 +39,8 @@ export type ConsumerOptions = {
   durable: string
   /** A subject may end in `.*`: its events then come through one durable consumer, in the order of the stream. */
   subjects: string[]
+  /** Milliseconds between two batches at least, 0 if it is absent: see Batches. */
+  spacingMs?: number
   log: Logger
   metrics: Registry
 } & ({ handle: HandleEvents } | { takeIn: TakeInEvents })
@@ -116,13 +118,13 @@ function consumeSubject(options: Consuming, subject: string): { close(): Promise
 
   async function drain(open: Batches): Promise<void> {
     for (;;) {
-      const batch = await open.next(batchMessages)
+      const batch = await open.next(batchMessages, options.spacingMs)
       if (batch === undefined) return
       if (stopping.signal.aborted) {
         for (const message of batch) message.retry(handBackMs)
         continue
       }
-      // While this batch is processed the next one gathers: batches grow with the load, and no event waits for a timer.
+      // While this batch is processed the next one gathers: batches grow with the load.
       const passed = await processBatch(options, batch)
       // Paused, because the database is down and the next batch would fail as well.
       if (!passed) await wakeup.pause(reopenMs)

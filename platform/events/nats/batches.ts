@@ -1,5 +1,6 @@
 // Reads the messages of a durable consumer in batches of those that have arrived. Only nats.ts imports the client
 // library.
+import { systemTimers, type Timers } from '#platform/process/loop.ts'
 
 /** A message that is not acknowledged yet. It is delivered again after 30 s unless one of the three is called. */
 export type ReceivedMessage = {
@@ -20,9 +21,10 @@ export type ReceivedMessage = {
 export interface Batches {
   /**
    * The next messages, at least one and at most `max`; undefined when the consumer is lost, or is stopped and all were
-   * returned. Never rejects.
+   * returned. Never rejects. A batch ends with what has arrived, but `spacingMs` after the one before it at the earliest: so
+   * the messages of a busy subject come together, and a message after a pause waits for nothing.
    */
-  next(max: number): Promise<ReceivedMessage[] | undefined>
+  next(max: number, spacingMs?: number): Promise<ReceivedMessage[] | undefined>
   /** Stops pulling; messages that have arrived still come. */
   stop(): void
 }
@@ -48,27 +50,40 @@ export type Incoming = AsyncIterable<Message> & {
 }
 
 /** Reads messages in batches of what has arrived. */
-export function inBatches(messages: Incoming): Batches {
+export function inBatches(messages: Incoming, timers: Timers = systemTimers): Batches {
   const iterator = messages[Symbol.asyncIterator]()
   let coming = following(iterator)
+  let endedMs = Number.NEGATIVE_INFINITY
   return {
-    async next(max) {
+    async next(max, spacingMs = 0) {
       const first = await coming
       if (first === undefined) return undefined
       const batch = [received(first)]
       coming = following(iterator)
-      // A message that has arrived resolves before `setImmediate` does, so the batch ends with those that have arrived.
-      const turned = new Promise<'turned'>((resolve) => setImmediate(resolve, 'turned'))
+      const end = endAfter(endedMs + spacingMs - timers.nowMs(), timers)
       while (batch.length < max) {
-        const more = await Promise.race([coming, turned])
-        if (more === undefined || more === 'turned') break
+        const more = await Promise.race([coming, end.reached])
+        if (more === undefined || more === 'end') break
         batch.push(received(more))
         coming = following(iterator)
       }
+      end.cancel()
+      endedMs = timers.nowMs()
       return batch
     },
     stop: () => messages.stop(),
   }
+}
+
+/**
+ * The end of a batch: in `ms`, or with what has arrived. A message that has arrived resolves before `setImmediate` does.
+ */
+function endAfter(ms: number, timers: Timers): { reached: Promise<'end'>; cancel(): void } {
+  const { promise, resolve } = Promise.withResolvers<'end'>()
+  const reach = () => resolve('end')
+  if (ms > 0) return { reached: promise, cancel: timers.after(ms, reach) }
+  const turn = setImmediate(reach)
+  return { reached: promise, cancel: () => clearImmediate(turn) }
 }
 
 /** The next message; undefined at the end of the iterator and after its error. */

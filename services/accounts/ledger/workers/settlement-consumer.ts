@@ -13,6 +13,9 @@ import { postSettlements, UnpostableSettlement } from '../operations/settlement-
 /** Events of payments in which money moved. */
 export const settledSubject = 'pw.payments.settled'
 
+/** Nobody waits for the posting of a payment's money: under load several payments are posted in one transaction. */
+const spacingMs = 50
+
 /** Starts to consume them. Each event is recorded in the inbox in the transaction of its transfers. */
 export function startSettlementConsumer(options: {
   db: Database
@@ -26,6 +29,7 @@ export function startSettlementConsumer(options: {
     ...rest,
     durable: 'accounts',
     subjects: [settledSubject],
+    spacingMs,
     handle: async (tx, events) => {
       posted.inc({ by: 'event' }, await postEvents(tx, events))
     },
