@@ -7,8 +7,13 @@ import { cpuPerRequest, readCpu } from './load/processes.ts'
 import { median, table, whole } from './report.ts'
 import { type System, startMesh, startOneProcess } from './systems.ts'
 
-/** Milliseconds from the answer to the arrival of the first push, below zero when the push came first. */
-export type PushWaits = { p50Ms: number; p99Ms: number; count: number; cpuMs: number }
+/** Milliseconds from the answer to the arrival of the first push, below zero when the push came first; CPU of each process. */
+export type PushWaits = {
+  p50Ms: number
+  p99Ms: number
+  count: number
+  cpuMicros: Record<string, number>
+}
 
 /** A turn of the product and of the single process. */
 export type LatencyTurn = { product: PushWaits; oneProcess: PushWaits }
@@ -54,12 +59,11 @@ async function waitsOf(system: System): Promise<PushWaits> {
     const answered = await atRate(paymentsPerS, measuredS, create)
     await untilAll(answered, pushed)
     await sleep(settleMs)
-    const cpu = cpuPerRequest(before, readCpu(system.pids), answered.size)
+    const cpuMicros = cpuPerRequest(before, readCpu(system.pids), answered.size)
     const waits = Array.from(answered, ([id, atMs]) => (pushed.get(id) ?? Number.NaN) - atMs)
     const sorted = Float64Array.from(waits).toSorted()
     const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
-    const micros = Object.entries(cpu).reduce((sum, [, value]) => sum + value, 0)
-    return { p50Ms: at(0.5), p99Ms: at(0.99), count: sorted.length, cpuMs: micros / 1_000 }
+    return { p50Ms: at(0.5), p99Ms: at(0.99), count: sorted.length, cpuMicros }
   } finally {
     await agent.close()
     receiver.stop()
@@ -92,11 +96,23 @@ export function describeLatency(turns: LatencyTurn[]): string[] {
         whole(product.count),
         quantiles(product),
         quantiles(oneProcess),
-        product.cpuMs.toFixed(2),
+        (sum(Object.values(product.cpuMicros)) / 1_000).toFixed(2),
+      ]),
+    ),
+    '',
+    'CPU of the product per payment in µs, median of the turns; the simulator takes the place of the outside world:',
+    '',
+    ...table(
+      ['process', 'µs'],
+      Object.keys(turns[0]?.product.cpuMicros ?? {}).map((name) => [
+        name,
+        whole(of(({ product }) => product.cpuMicros[name] ?? 0)),
       ]),
     ),
   ]
 }
+
+const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0)
 
 function quantiles({ p50Ms, p99Ms }: PushWaits): string {
   return `${p50Ms.toFixed(1)} / ${p99Ms.toFixed(1)}`
