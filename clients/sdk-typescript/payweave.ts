@@ -22,7 +22,10 @@ export type PayweaveOptions = {
   userAgent?: string
   /** Time for one attempt, in milliseconds; default 30,000, which is more than the API takes for any response. */
   timeoutMs?: number
-  /** How often a call is repeated after a transient error; default 3. */
+  /**
+   * How often a call is repeated after a transient error; default 3, and 0 for never. While the first call with an
+   * `idempotencyKey` runs, a call is repeated for up to 60 s, however often that is.
+   */
   maxRetries?: number
   /** In place of the global `fetch`. */
   fetch?: typeof fetch

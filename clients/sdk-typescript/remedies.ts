@@ -85,7 +85,7 @@ export const remedies = {
   IDEMPOTENCY_KEY_CONFLICT:
     "Use a new key for a new request; repeat a request with exactly the same body.",
   IDEMPOTENCY_KEY_IN_PROGRESS:
-    "Send the same request again after `Retry-After`.",
+    "Send the same request again after `Retry-After`, with the same key. A new key may execute it twice.",
   REQUEST_ID_REUSED:
     "Use a new UUID in `PW-request-id` for a new request.",
   ACCOUNT_EXISTS:

@@ -38,7 +38,7 @@ export type CallOptions = {
   requestId?: string
   /** In place of that of the client. */
   timeoutMs?: number
-  /** In place of that of the client. */
+  /** In place of that of the client; 0: the call is sent once. */
   maxRetries?: number
 }
 
@@ -49,20 +49,30 @@ const firstPauseMs = 250
 const maxPauseMs = 8_000
 /** A longer `Retry-After` is for the caller to honour: the error has it. */
 const maxRetryAfterS = 60
-const repeatedStatuses = new Set([0, 408, 429, 500, 503, 504])
+const inProgress = 'IDEMPOTENCY_KEY_IN_PROGRESS'
+/** The first call with a key has its outcome within this time, also when its process died. */
+const maxInProgressMs = 60_000
+const repeatedStatuses = new Set([0, 408, 429, 500, 502, 503, 504])
 const repeatedOnceStatuses = new Set([408, 429])
 
 /** Makes the function that sends calls; it rejects with a PayweaveError. */
 export function createTransport(client: TransportOptions): Send {
   return async <T>(call: Call, options: CallOptions = {}) => {
     const { signal, requestId = randomUUID(), maxRetries = client.maxRetries } = options
-    for (let attempt = 0; ; attempt += 1) {
+    let retries = 0
+    let inProgressEndMs = Number.POSITIVE_INFINITY
+    for (;;) {
       const answer = await exchange(client, call, { ...options, requestId })
       if ('body' in answer) return answer.body as T
       signal?.throwIfAborted()
       const { error } = answer
-      if (attempt >= maxRetries || !mayPass(call, error)) throw error
-      await pause(pauseMs(attempt, error), signal)
+      const isInProgress = error.reason === inProgress
+      const nowMs = performance.now()
+      if (isInProgress) inProgressEndMs = Math.min(inProgressEndMs, nowMs + maxInProgressMs)
+      const isOver = isInProgress ? nowMs >= inProgressEndMs : retries >= maxRetries
+      if (isOver || maxRetries === 0 || !mayPass(call, error)) throw error
+      await pause(pauseMs(retries, error), signal)
+      if (!isInProgress) retries += 1
     }
   }
 }
@@ -79,12 +89,12 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
 function mayPass({ isOnce }: Call, { status, reason, retryAfterS = 0 }: PayweaveError): boolean {
   if (retryAfterS > maxRetryAfterS) return false
   const statuses = isOnce === true ? repeatedOnceStatuses : repeatedStatuses
-  return statuses.has(status) || reason === 'IDEMPOTENCY_KEY_IN_PROGRESS'
+  return statuses.has(status) || reason === inProgress
 }
 
 /** Exponential backoff with full jitter, after what `Retry-After` asks for. */
-function pauseMs(attempt: number, { retryAfterS = 0 }: PayweaveError): number {
-  return retryAfterS * 1_000 + Math.random() * Math.min(maxPauseMs, firstPauseMs * 2 ** attempt)
+function pauseMs(retries: number, { retryAfterS = 0 }: PayweaveError): number {
+  return retryAfterS * 1_000 + Math.random() * Math.min(maxPauseMs, firstPauseMs * 2 ** retries)
 }
 
 async function exchange(

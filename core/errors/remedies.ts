@@ -68,7 +68,8 @@ export const errorRemedies = {
   RECEIPT_NOT_AVAILABLE: 'Wait until `normalized_status` of the bill payment is `SUCCESS`.',
   IDEMPOTENCY_KEY_CONFLICT:
     'Use a new key for a new request; repeat a request with exactly the same body.',
-  IDEMPOTENCY_KEY_IN_PROGRESS: 'Send the same request again after `Retry-After`.',
+  IDEMPOTENCY_KEY_IN_PROGRESS:
+    'Send the same request again after `Retry-After`, with the same key. A new key may execute it twice.',
   REQUEST_ID_REUSED: 'Use a new UUID in `PW-request-id` for a new request.',
   ACCOUNT_EXISTS: 'Create a session for the account that exists.',
   QUOTE_MISMATCH: 'Send the amounts and currencies of the quote, or create a new quote.',

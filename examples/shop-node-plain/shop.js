@@ -26,7 +26,7 @@ async function payweave(method, path, version, fields) {
   for (let attempt = 0; ; attempt++) {
     const { retryAfterMs, ...answer } = await send(url, { method, body })
     if (answer.code >= 200 && answer.code < 300) return answer
-    const isTransient = [0, 408, 429, 500, 503, 504].includes(answer.code)
+    const isTransient = [0, 408, 429, 500, 502, 503, 504].includes(answer.code)
     if (attempt === 3 || !isTransient) throw new PayweaveError(answer)
     await setTimeout(Math.max(retryAfterMs, Math.random() * 250 * 2 ** attempt))
   }

@@ -25,7 +25,7 @@ function payweave(string $method, string $path, string $version, array $fields):
         if ($status >= 200 && $status < 300) {
             return $answer;
         }
-        if ($attempt === 3 || !in_array($status, [0, 408, 429, 500, 503, 504])) {
+        if ($attempt === 3 || !in_array($status, [0, 408, 429, 500, 502, 503, 504])) {
             throw new PayweaveError($status, $answer);
         }
         usleep(max($retryAfter * 1_000_000, random_int(0, 250_000 * 2 ** $attempt)));

@@ -39,7 +39,7 @@ def payweave(method, path, version, fields):
         status, answer, retry_after = send(method, f"{sandbox['base_url']}{path}?{query}", body)
         if 200 <= status < 300:
             return answer
-        if attempt == 3 or status not in (0, 408, 429, 500, 503, 504):
+        if attempt == 3 or status not in (0, 408, 429, 500, 502, 503, 504):
             raise PayweaveError(status, answer)
         time.sleep(max(retry_after, random.uniform(0, 0.25 * 2**attempt)))
 

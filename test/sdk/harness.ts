@@ -1,6 +1,7 @@
 // A server that answers as a test wants, and requests as it saw them, for the tests of the SDKs. No test logic here.
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import { afterEach } from 'vitest'
+import { afterEach, expect } from 'vitest'
+import { createPayweave, type PayweaveOptions } from '../../clients/sdk-typescript/index.ts'
 import { serveHttp } from '../support/http-server.ts'
 
 /** A request as the server saw it. */
@@ -16,6 +17,28 @@ const closers: Array<() => void> = []
 afterEach(() => {
   for (const close of closers.splice(0)) close()
 })
+
+/** The options of a client but for its address. */
+export const credentials = {
+  subscriptionKey: 'pwk_test_0123456789abcdefghijklm',
+  apiKey: 'key',
+  originCountry: 'TT',
+  ipAddress: '203.0.113.7',
+}
+
+/** A client of a server that gives the replies, as `serveReplies` does, and the requests that it sends. */
+export async function against(replies: Reply[], options: Partial<PayweaveOptions> = {}) {
+  const { seen, baseUrl } = await serveReplies(...replies)
+  return { seen, payweave: createPayweave({ ...credentials, baseUrl, ...options }) }
+}
+
+/** The error of a call, which must not be answered. */
+export async function errorOf(call: Promise<unknown>): Promise<unknown> {
+  return await call.then(
+    () => expect.fail('it was answered'),
+    (error: unknown) => error,
+  )
+}
 
 /** An error as the API writes it. */
 export function refused(status: number, errorCode: string, more: object = {}): Reply {

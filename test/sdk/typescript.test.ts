@@ -1,29 +1,8 @@
-// Tests what the TypeScript SDK does about failures, pages, waits and pushes, against a server that answers as wanted.
-import { describe, expect, it } from 'vitest'
-import { signWebhook } from '#core/identity/seal.ts'
-import {
-  createPayweave,
-  type PayweaveOptions,
-  readPush,
-  verifyOnboardingCallback,
-  verifySignature,
-  WebhookError,
-} from '../../clients/sdk-typescript/index.ts'
-import { sealValue } from '../../clients/sdk-typescript/seal.ts'
+// Tests what the TypeScript SDK does about failures, pages and waits, against a server that answers as wanted.
+import { describe, expect, it, vi } from 'vitest'
+import { createPayweave } from '../../clients/sdk-typescript/index.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Reply, refused, serveReplies } from './harness.ts'
-
-const credentials = {
-  subscriptionKey: 'pwk_test_0123456789abcdefghijklm',
-  apiKey: 'key',
-  originCountry: 'TT',
-  ipAddress: '203.0.113.7',
-}
-
-async function against(replies: Reply[], options: Partial<PayweaveOptions> = {}) {
-  const { seen, baseUrl } = await serveReplies(...replies)
-  return { seen, payweave: createPayweave({ ...credentials, baseUrl, ...options }) }
-}
+import { against, credentials, errorOf, type Reply, refused, serveReplies } from './harness.ts'
 
 const payer = {
   mobile_number: '+12025550101',
@@ -38,13 +17,6 @@ const bill = {
   amount: '1.00',
   currency: 'USD',
   customer_reference: '1',
-}
-
-async function errorOf(call: Promise<unknown>): Promise<unknown> {
-  return await call.then(
-    () => expect.fail('it was answered'),
-    (error: unknown) => error,
-  )
 }
 
 describe('a call', () => {
@@ -75,6 +47,7 @@ describe('a call', () => {
     ['408', refused(408, 'TIMEOUT')],
     ['429', { ...(refused(429, 'RATE_LIMIT_EXCEEDED') as object), status: 429 }],
     ['500', refused(500, 'INTERNAL_ERROR')],
+    ['502 of a proxy', { status: 502, body: '<html>' }],
     ['503', refused(503, 'SERVICE_UNAVAILABLE')],
     ['504', refused(504, 'TIMEOUT')],
     ['409 of a key in progress', refused(409, 'IDEMPOTENCY_KEY_IN_PROGRESS')],
@@ -86,6 +59,29 @@ describe('a call', () => {
     expect(seen.map(({ headers }) => headers['idempotency-key'])).toEqual(Array(3).fill('bill-1'))
     expect(new Set(seen.map(({ headers }) => headers['pw-request-id'])).size).toBe(1)
     expect(new Set(seen.map(({ body }) => body)).size).toBe(1)
+  })
+
+  it('a call is repeated while the first call with its key runs, longer than after a failure', async () => {
+    const running = refused(409, 'IDEMPOTENCY_KEY_IN_PROGRESS')
+    const lost = [...Array<Reply>(6).fill(running), 'break', { status: 201, body: {} }] as const
+    const { payweave, seen } = await against([...lost], { maxRetries: 1 })
+    await payweave.bills.pay(bill, { idempotencyKey: 'bill-1' })
+    expect(seen).toHaveLength(8)
+    const once = await against([running])
+    const options = { idempotencyKey: 'bill-1', maxRetries: 0 }
+    await errorOf(once.payweave.bills.pay(bill, options))
+    expect(once.seen).toHaveLength(1)
+  })
+
+  it('a call whose key is in progress for a minute rejects with that reason', async () => {
+    const { payweave, seen } = await against([refused(409, 'IDEMPOTENCY_KEY_IN_PROGRESS')])
+    const start = performance.now()
+    const clock = vi.spyOn(performance, 'now')
+    clock.mockImplementation(() => start + (seen.length > 2 ? 60_000 : 0))
+    const call = payweave.bills.pay(bill, { idempotencyKey: 'bill-1' })
+    const error = await errorOf(call).finally(() => clock.mockRestore())
+    expect(error).toMatchObject({ status: 409, reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' })
+    expect(seen).toHaveLength(3)
   })
 
   it('a push is sent again under one key in each attempt, and under another in the next call', async () => {
@@ -284,112 +280,5 @@ describe('a wait', () => {
     // After the read, in the pause.
     setTimeout(() => leaving.abort('the customer has left'), 50)
     expect(await wait).toBe('the customer has left')
-  })
-})
-
-describe('a push', () => {
-  const headers = {
-    'pw-delivery-id': 'd1',
-    'pw-delivery-attempt': '2',
-    'pw-event-id': 'e1',
-    'pw-payment-details-id': 'p1',
-  }
-  const notify =
-    '{"event_type":"payment_completed","transaction_id":"order-1","description":"\\"amount\\":1.5","payer":{"amount":90071992547409.93}}'
-
-  it('a push is read with its ids, and its amount to the last digit', () => {
-    const push = readPush({ headers: new Headers(headers), rawBody: Buffer.from(notify) })
-    expect(push).toMatchObject({
-      deliveryId: 'd1',
-      attempt: 2,
-      eventId: 'e1',
-      paymentDetailsId: 'p1',
-      transactionId: 'order-1',
-      kind: 'notify',
-      body: { description: '"amount":1.5', payer: { amount: '90071992547409.93' } },
-    })
-  })
-
-  it.each([
-    ['no header', {}, notify],
-    ['an attempt that is no number', { ...headers, 'pw-delivery-attempt': 'first' }, notify],
-    ['no id of a payment request', headers, '{"event_type":"payment_completed"}'],
-    ['no JSON', headers, 'amount=1'],
-    ['another body', headers, '{"id":1}'],
-    ['more than 64 KiB', headers, notify.replace('order-1', 'o'.repeat(65_536))],
-    ['brackets without end', headers, '['.repeat(60_000)],
-  ])('a request with %s is no push', (_, given, rawBody) => {
-    expect(() => readPush({ headers: given, rawBody })).toThrow(
-      expect.objectContaining({ name: 'WebhookError' }) as Error,
-    )
-  })
-
-  it('a body that never ends its text is refused in linear time', () => {
-    const rawBody = `"${String.raw`\"`.repeat(32_000)}`
-    const start = process.cpuUsage()
-    expect(() => readPush({ headers, rawBody })).toThrow(WebhookError)
-    expect(process.cpuUsage(start).user).toBeLessThan(300_000)
-  })
-
-  it('a push is confirmed by the state of the payment, and refused for a payment that is not ours', async () => {
-    const body = {
-      transaction_request: { id: 'order-1' },
-      payment_details: { status: 'paid' },
-    }
-    const { payweave, seen } = await against([{ status: 200, body }])
-    const { payment } = await payweave.payments.confirmPush({ headers, rawBody: notify })
-    expect(payment.payment_details.status).toBe('paid')
-    expect(seen[0]?.url.searchParams.get('payment_details_id')).toBe('p1')
-    const other = notify.replace('order-1', 'order-2')
-    const forged = payweave.payments.confirmPush({ headers, rawBody: other })
-    expect(await errorOf(forged)).toMatchObject({ name: 'WebhookError' })
-    const unknown = (await against([refused(404, 'PAYMENT_NOT_FOUND')])).payweave.payments
-    const strange = unknown.confirmPush({ headers, rawBody: notify })
-    expect(await errorOf(strange)).toMatchObject({ name: 'WebhookError' })
-  })
-
-  const keys = [{ keyId: '0a0b0c0d', sharedKey: Buffer.alloc(32, 7).toString('base64') }] as const
-  const nowMs = 1_795_255_530_000
-  const rawBody = '{"institution_name":"Demo Wallet"}'
-  const signed = {
-    headers: {
-      ...headers,
-      'PW-Signature': signWebhook(['secret'], nowMs / 1_000, rawBody),
-      'authorisation-token': sealValue('my-own-token', keys[0], 'authorisation-token'),
-    },
-    rawBody,
-    signingSecrets: ['newer', 'secret'],
-    keys,
-    authorisationToken: 'my-own-token',
-    nowMs,
-  }
-
-  it('a signed callback is taken when signature and token are ours', () => {
-    const { deliveryId, body } = verifyOnboardingCallback(signed)
-    expect([deliveryId, body.institution_name]).toEqual(['d1', 'Demo Wallet'])
-  })
-
-  it.each([
-    ['without the secret', { signingSecrets: ['newer'] }],
-    ['too late', { nowMs: nowMs + 301_000 }],
-    ['too late for a smaller tolerance', { nowMs: nowMs + 11_000, toleranceS: 10 }],
-    ['with another body', { rawBody: `${rawBody} ` }],
-    ['with the token of another account', { authorisationToken: 'another-token' }],
-    ['without the key of the token', { keys: [] }],
-    ['without a signature', { headers }],
-  ])('a signed callback is refused %s', (_, change) => {
-    expect(() => verifyOnboardingCallback({ ...signed, ...change })).toThrow(
-      expect.objectContaining({ name: 'WebhookError' }) as Error,
-    )
-  })
-  it.each<[string, unknown]>([
-    ['an empty secret', ['secret', '']],
-    ['one text in place of a list', 'secret'],
-  ])('a callback is never verified with %s', (_, given) => {
-    const signingSecrets = given as string[]
-    expect(() => verifyOnboardingCallback({ ...signed, signingSecrets })).toThrow(TypeError)
-    const header = signWebhook([''], nowMs / 1_000, rawBody)
-    const options = { signingSecrets, toleranceS: 300, nowS: nowMs / 1_000 }
-    expect(() => verifySignature(header, rawBody, options)).toThrow(TypeError)
   })
 })

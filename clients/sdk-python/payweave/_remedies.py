@@ -128,7 +128,7 @@ REMEDIES: dict[str, str] = {
         "Use a new key for a new request; repeat a request with exactly the same body."
     ),
     "IDEMPOTENCY_KEY_IN_PROGRESS": (
-        "Send the same request again after `Retry-After`."
+        "Send the same request again after `Retry-After`, with the same key. A new key may execute it twice."
     ),
     "REQUEST_ID_REUSED": (
         "Use a new UUID in `PW-request-id` for a new request."

@@ -24,7 +24,10 @@ _FIRST_PAUSE_S = 0.25
 _MAX_PAUSE_S = 8.0
 # A longer Retry-After is for the caller to honour: the error has it.
 _MAX_RETRY_AFTER_S = 60
-_REPEATED = frozenset([0, 408, 429, 500, 503, 504])
+_IN_PROGRESS = "IDEMPOTENCY_KEY_IN_PROGRESS"
+# The first call with a key has its outcome within this time, also when its process died.
+_MAX_IN_PROGRESS_S = 60
+_REPEATED = frozenset([0, 408, 429, 500, 502, 503, 504])
 _REPEATED_ONCE = frozenset([408, 429])
 
 
@@ -36,7 +39,7 @@ class CallOptions(TypedDict, total=False):
     timeout: float
     """Seconds for one attempt, in place of that of the client."""
     max_retries: int
-    """In place of that of the client."""
+    """In place of that of the client; 0: the call is sent once."""
 
 
 @dataclass(frozen=True)
@@ -91,18 +94,24 @@ class Transport:
         max_retries = options.get("max_retries", self._max_retries)
         body, content_type = _content(call)
         headers = {**self._headers, **content_type, **call.headers, "PW-request-id": request_id}
-        attempt = 0
+        retries = 0
+        in_progress_end = math.inf
         while True:
             try:
                 return self._exchange(call, body, headers, timeout)
             except PayweaveError as error:
-                if attempt >= max_retries or not _may_pass(call, error):
+                is_in_progress = error.reason == _IN_PROGRESS
+                now = time.monotonic()
+                if is_in_progress:
+                    in_progress_end = min(in_progress_end, now + _MAX_IN_PROGRESS_S)
+                is_over = now >= in_progress_end if is_in_progress else retries >= max_retries
+                if is_over or max_retries == 0 or not _may_pass(call, error):
                     raise
-                pause, left = _pause(attempt, error), call.end - time.monotonic()
+                pause, left = _pause(retries, error), call.end - now
                 time.sleep(max(0.0, min(pause, left)))
                 if pause >= left:
                     raise
-                attempt += 1
+                retries += not is_in_progress
 
     def _exchange(
         self, call: Call, body: bytes | None, headers: dict[str, str], timeout: float
@@ -143,12 +152,12 @@ def _may_pass(call: Call, error: PayweaveError) -> bool:
     if (error.retry_after or 0) > _MAX_RETRY_AFTER_S:
         return False
     statuses = _REPEATED_ONCE if call.once else _REPEATED
-    return error.status in statuses or error.reason == "IDEMPOTENCY_KEY_IN_PROGRESS"
+    return error.status in statuses or error.reason == _IN_PROGRESS
 
 
-def _pause(attempt: int, error: PayweaveError) -> float:
+def _pause(retries: int, error: PayweaveError) -> float:
     """Exponential backoff with full jitter, after what Retry-After asks for."""
-    backoff = min(_MAX_PAUSE_S, _FIRST_PAUSE_S * 2**attempt)
+    backoff = min(_MAX_PAUSE_S, _FIRST_PAUSE_S * 2**retries)
     return (error.retry_after or 0) + random.random() * backoff
 
 

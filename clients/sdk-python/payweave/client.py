@@ -44,7 +44,8 @@ class Payweave:
         :param user_agent: name of your software, added to that of the SDK
         :param timeout: seconds for one attempt, from opening the connection to the end of the response; the default is
             more than the API takes for any response
-        :param max_retries: how often a call is repeated after a transient error
+        :param max_retries: how often a call is repeated after a transient error, 0 for never. While the first call with an
+            `idempotency_key` runs, a call is repeated for up to 60 seconds, however often that is
         :param ssl_context: in place of the default one
         :param proxy: address of the proxy through which an https address is reached, `http://[name:password@]host:port`;
             an empty text for none; default: that of HTTPS_PROXY and NO_PROXY, as the standard library reads them

@@ -9,6 +9,7 @@ import time
 import unittest
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from unittest.mock import patch
 from urllib.parse import parse_qs, urlsplit
 
 import payweave
@@ -141,6 +142,7 @@ class Calls(TestCase):
             refused(408, "TIMEOUT"),
             refused(429, "RATE_LIMIT_EXCEEDED"),
             refused(500, "INTERNAL_ERROR"),
+            (502, "<html>"),
             refused(503, "SERVICE_UNAVAILABLE"),
             refused(504, "TIMEOUT"),
             refused(409, "IDEMPOTENCY_KEY_IN_PROGRESS"),
@@ -153,6 +155,23 @@ class Calls(TestCase):
                 self.assertEqual(server.header("Idempotency-Key"), ["bill-1", "bill-1"])
                 self.assertEqual(len(set(server.header("PW-request-id"))), 1)
                 self.assertEqual(len({body for *_, body in server.seen}), 1)
+
+    def test_a_call_is_repeated_while_the_first_call_with_its_key_runs_longer_than_after_a_failure(self):
+        running = refused(409, "IDEMPOTENCY_KEY_IN_PROGRESS")
+        server, client = self.against(*[running] * 6, "break", (201, {}), max_retries=1)
+        client.bills.pay(BILL, idempotency_key="bill-1")
+        self.assertEqual(len(server.seen), 8)
+        server, client = self.against(running)
+        self.error_of(client.bills.pay, BILL, idempotency_key="bill-1", max_retries=0)
+        self.assertEqual(len(server.seen), 1)
+
+    def test_a_call_whose_key_is_in_progress_for_a_minute_raises_that_reason(self):
+        server, client = self.against(refused(409, "IDEMPOTENCY_KEY_IN_PROGRESS"), timeout=600)
+        clock = time.monotonic
+        with patch("time.monotonic", lambda: clock() + (60 if len(server.seen) > 2 else 0)):
+            error = self.error_of(client.bills.pay, BILL, idempotency_key="bill-1")
+        self.assertEqual((error.status, error.reason), (409, "IDEMPOTENCY_KEY_IN_PROGRESS"))
+        self.assertEqual(len(server.seen), 3)
 
     def test_a_push_is_sent_again_under_one_key_in_each_attempt_and_under_another_in_the_next_call(self):
         server, client = self.against("break", (200, {"delivery": {"delivery_id": "d1"}}))
