@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { Reason } from '#core/errors/errors.ts'
 import {
   CancelTransferResponseSchema,
   type CreateTransferRequest,
@@ -128,7 +129,13 @@ export function newBackend() {
   const refused = new Set<string>()
   const counts = { creates: 0, enquiries: 0, refusals: 0 }
   /** `isMoving`: the money of pending transfers can no longer be stopped. */
-  const state = { ...counts, isDown: false, refusesAll: false, isMoving: false }
+  const state = {
+    ...counts,
+    isDown: false,
+    isMoving: false,
+    /** With what each new transfer is refused; undefined: it is accepted. */
+    refusesWith: undefined as Reason | undefined,
+  }
   const answer = <T>(work: () => T): T => {
     if (state.isDown) {
       state.refusals += 1
@@ -143,7 +150,7 @@ export function newBackend() {
           state.creates += 1
           const request = create(CreateTransferRequestSchema, init(asked))
           const { transferId } = request
-          if (state.refusesAll) throw no('INVALID_PARAMETER')
+          if (state.refusesWith !== undefined) throw no(state.refusesWith)
           if (refused.has(transferId)) throw no('REFERENCE_REFUSED')
           const known = transfers.get(transferId)
           const bytes = (one: MessageInitShape<typeof CreateTransferRequestSchema>) =>

@@ -233,12 +233,27 @@ describe('an outcome that nobody reports', () => {
   })
 
   it('an outcome that nobody reports is enquired for when the back end refuses the transfer itself', async () => {
-    harness.backend.state.refusesAll = true
+    harness.backend.state.refusesWith = 'INVALID_PARAMETER'
     const { ama, asked } = sender()
     const { transactionId } = await harness.create(asked)
     await harness.becomes(transactionId, TransactionStatus.FAILED)
-    harness.backend.state.refusesAll = false
+    harness.backend.state.refusesWith = undefined
     expect(ama.balance).toBe(1_000_000n)
+  })
+
+  it('a transfer that meets an internal error of the back end is sent again', async () => {
+    const { state, refused, transfers } = harness.backend
+    const { creates } = state
+    state.refusesWith = 'INTERNAL_ERROR'
+    const { asked } = sender()
+    const { movementId, transactionId } = await harness.create(asked)
+    await eventually(() => expect(state.creates).toBeGreaterThan(creates))
+    state.refusesWith = undefined
+    harness.testClock.advance(60_000)
+    await eventually(() => expect(transfers.has(movementId) || refused.has(movementId)).toBe(true))
+    expect(refused.has(movementId)).toBe(false)
+    await harness.end(movementId, TransferOutcome.COMPLETED)
+    await harness.becomes(transactionId, TransactionStatus.COMPLETED)
   })
 })
 

@@ -1,5 +1,5 @@
 // Takes a pending transfer one step further: sends it to the back end, enquires, cancels or ends it.
-import { Failure } from '#core/errors/errors.ts'
+import { Failure, reasons } from '#core/errors/errors.ts'
 import { TransferState } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { transactionEvent } from '../api/events.ts'
@@ -37,11 +37,10 @@ async function submit(institution: Institution, row: Leased): Promise<void> {
   await wait(institution, row, 0)
 }
 
+/** An internal error of the back end decides nothing: the call is repeated until the deadline of the transfer. */
 function isDefinite(error: unknown): boolean {
-  return (
-    error instanceof Failure &&
-    !['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMIT_EXCEEDED'].includes(error.reason)
-  )
+  if (!(error instanceof Failure)) return false
+  return reasons[error.reason].http < 500 && error.reason !== 'RATE_LIMIT_EXCEEDED'
 }
 
 async function enquire(institution: Institution, row: Leased): Promise<void> {
