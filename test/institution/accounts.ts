@@ -53,7 +53,7 @@ export function newAccounts(now: () => Date) {
   const sessions = new Map<string, { accountId: string; spentBy?: string; expireTime: Date }>()
   const movements = new Map<string, Movement>()
   const internal = new Map<string, bigint>()
-  const state = { limitMinor: 10n ** 12n, granted: true, begins: 0 }
+  const state = { limitMinor: 10n ** 12n, granted: true, grantChecks: 0, begins: 0 }
 
   function apply(postings: Posting[]): void {
     const sums = new Map<string, bigint>()
@@ -149,7 +149,10 @@ export function newAccounts(now: () => Date) {
 
   const peers: Pick<Peers, 'accounts' | 'movements' | 'access'> = {
     access: {
-      checkGrant: async () => create(CheckGrantResponseSchema, { granted: state.granted }),
+      async checkGrant() {
+        state.grantChecks += 1
+        return create(CheckGrantResponseSchema, { granted: state.granted })
+      },
     },
     accounts: {
       async resolveSession(request) {

@@ -94,6 +94,17 @@ it('the history of an account reaches seven days back, or another window of nine
   harness.testClock.advance(-8 * day)
 })
 
+it('the history of an account reads what is within its window alone', async () => {
+  const { state } = harness.accounts
+  const { grantChecks } = state
+  const endTime = timestampFromDate(new Date(Date.now() + harness.testClock.offsetMs - day))
+  expect(idsOf(await list({ endTime }))).toEqual([])
+  // No transaction within the window, so no institution whose grant is checked.
+  expect(state.grantChecks).toBe(grantChecks)
+  await list()
+  expect(state.grantChecks).toBe(grantChecks + 1)
+})
+
 it('the history of an account is refused for a page token that is not ours, and without a number', async () => {
   expect(await refusal(list({ pageToken: 'nonsense' }))).toBe('INVALID_PARAMETER cursor')
   expect(await refusal(list({ pageSize: 201 }))).toBe('INVALID_PARAMETER page_size')

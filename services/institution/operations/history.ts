@@ -6,7 +6,12 @@ import type { TimeWindow } from '#platform/db/id-times.ts'
 import { withProject } from '#platform/rpc/client/client.ts'
 import type { Shown } from '../api/messages.ts'
 import type { Transaction } from '../domain/transaction.ts'
-import { institutionsOf, listTransactions, readClock } from '../store/history-store.ts'
+import {
+  institutionsOf,
+  listTransactions,
+  type NumberWindow,
+  readClock,
+} from '../store/history-store.ts'
 import { listOfProject, listWaiting, type TransactionList } from '../store/project-list-store.ts'
 import type { Institution } from './institution.ts'
 
@@ -39,17 +44,11 @@ export async function listHistory(
   const size = pageSizeOf(pageSize)
   const place = timePlaceIn(pageToken, 'cursor')
   const after = place && { createTime: place.time, movementId: place.id }
-  const window = windowOf(listing, listing.endUs ?? microsOf(await readClock(db)))
-  const institutionNames = await grantedOf(institution, projectId, mobileNumber)
+  const span = spanOf(listing, listing.endUs ?? microsOf(await readClock(db)))
+  const window = { projectId, mobileNumber, ...span }
+  const institutionNames = await grantedOf(institution, window)
   if (institutionNames.length === 0) return { transactions: [], nextPageToken: '' }
-  const rows = await listTransactions(db, {
-    projectId,
-    mobileNumber,
-    institutionNames,
-    ...window,
-    after,
-    limit: size + 1,
-  })
+  const rows = await listTransactions(db, { ...window, institutionNames, after, limit: size + 1 })
   const page = pageOf(rows, size, (last) =>
     tokenOf(last.createTime?.getTime() ?? 0, last.movementId),
   )
@@ -98,7 +97,7 @@ function shownOf(rows: Transaction[]): Shown[] {
   })
 }
 
-function windowOf({ startUs, endUs }: Listing, lastUs: bigint) {
+function spanOf({ startUs, endUs }: Listing, lastUs: bigint) {
   const firstUs = startUs ?? lastUs - usualWindowUs
   if (firstUs > lastUs) throw invalid('start_datetime', 'must not be after the end of the window')
   if (lastUs - firstUs > maxWindowUs)
@@ -107,12 +106,9 @@ function windowOf({ startUs, endUs }: Listing, lastUs: bigint) {
 }
 
 /** A grant that was taken back takes the history with it. */
-async function grantedOf(
-  { db, peers }: Institution,
-  projectId: string,
-  mobileNumber: string,
-): Promise<string[]> {
-  const names = await institutionsOf(db, projectId, mobileNumber)
+async function grantedOf({ db, peers }: Institution, window: NumberWindow): Promise<string[]> {
+  const { projectId } = window
+  const names = await institutionsOf(db, window)
   const granted = await Promise.all(
     names.map(async (institutionName) => {
       const request = { projectId, institutionName, endpoint }
