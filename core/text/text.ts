@@ -26,6 +26,11 @@ export function findForbiddenCharacter(
   return `U+${hex.padStart(4, '0')}`
 }
 
+/** The number of characters of a text as all contracts count them: code points, not the units of UTF-16. */
+export function characterCount(text: string): number {
+  return Array.from(text).length
+}
+
 /** Returns whether a text holds a forbidden character. */
 export function hasForbiddenCharacter(text: string, options: TextOptions = {}): boolean {
   return findForbiddenCharacter(text, options) !== undefined

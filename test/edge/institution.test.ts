@@ -54,7 +54,11 @@ const asLists = {
     { key: 'currency', value: 'USD' },
     { key: 'favourite_colour', value: 'blue' },
   ],
-  credit_party: [{ key: 'account_number', value: 'A-1' }],
+  credit_party: [
+    { key: 'account_number', value: 'A-1' },
+    // The longest there is, in characters of two UTF-16 units each.
+    { key: 'account_type', value: '💧'.repeat(64) },
+  ],
 }
 
 function post(body: unknown): Promise<Seen> {
@@ -116,7 +120,7 @@ describe('POST /institution/transaction', () => {
         { type: 'sender_pays', amount: '0.20', currency: 'USD' },
       ],
       debitParty: { mobileNumber: '+12025550100', currency: 'USD', accountNumber: '' },
-      creditParty: { mobileNumber: '', accountNumber: 'A-1' },
+      creditParty: { mobileNumber: '', accountNumber: 'A-1', accountType: '💧'.repeat(64) },
     })
     const time = request?.transactionTime
     expect(time && timestampDate(time).toISOString()).toBe('2026-01-02T23:58:00.000Z')

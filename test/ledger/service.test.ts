@@ -96,7 +96,9 @@ function pay(minorUnits: bigint, id = accountId) {
 describe('the ledger over RPC', () => {
   it('the ledger over RPC posts, reads and takes back a transfer', async () => {
     const { projectId } = shop
-    const details = { reference: 'T-1', description: 'Water', method: 'bill', metadata: { a: 'b' } }
+    // A character outside the first 65,536 is one character, although UTF-16 takes two units for it.
+    const description = '💧'.repeat(1_000)
+    const details = { reference: 'T-1', description, method: 'bill', metadata: { a: 'b' } }
     const transferId = newId()
     const asked = { projectId, transferId, postings: pay(1_000n), details }
     const { transfer } = await ledger.postTransfer(asked)

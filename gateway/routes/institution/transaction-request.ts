@@ -3,6 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Static } from 'typebox'
 import { fingerprint } from '#core/identity/digest.ts'
+import { characterCount } from '#core/text/text.ts'
 import {
   type CreateTransactionRequestSchema,
   TransactionType,
@@ -116,7 +117,7 @@ function joinPairs(pairs: { key: string; value: string }[], path: string) {
     if (!isPartyName(key)) continue
     const place = `${path}[${index}]`
     if (places[key] !== undefined) throw invalidField(`${place}.key`, 'must not come twice')
-    if (value.length > partyLengths[key]) {
+    if (characterCount(value) > partyLengths[key]) {
       throw invalidField(`${place}.value`, `must have at most ${partyLengths[key]} characters`)
     }
     fields[key] = value

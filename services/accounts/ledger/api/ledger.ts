@@ -6,13 +6,7 @@ import type { LedgerService, ListTransfersRequest } from '#gen/payweave/accounts
 import type { Database } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
 import { microsOfTimestamp } from '#platform/rpc/timestamps.ts'
-import {
-  type Address,
-  refuse,
-  requireAddress,
-  requireCurrency,
-  requireDetails,
-} from '../domain/lines.ts'
+import { type Address, refuse, requireAddress, requireCurrency } from '../domain/lines.ts'
 import type { LedgerWriter } from '../operations/batching.ts'
 import { freshHold, requireHold, voidHold } from '../operations/hold.ts'
 import {
@@ -85,7 +79,7 @@ function transferHandlers({ db, writer }: LedgerParts) {
       const projectId = projectOf(context, request.projectId)
       const transferId = request.transferId
       const reversesId = request.reversesId.toLowerCase()
-      const { description } = requireDetails({ description: request.description })
+      const { description } = request
       await reverseTransfer(db, { projectId, transferId, reversesId, description })
       return transferOf(projectId, transferId)
     },

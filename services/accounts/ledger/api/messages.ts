@@ -22,8 +22,8 @@ import {
   type Line,
   maxMinor,
   refuse,
-  requireDetails,
   tooLarge,
+  wholeDetails,
 } from '../domain/lines.ts'
 import type { Hold } from '../operations/hold.ts'
 import { addressOfHolder, type HoldState } from '../store/hold-store.ts'
@@ -95,14 +95,9 @@ export function linesOf(postings: readonly Posting[]): Line[] {
   }))
 }
 
-/**
- * The details of a message, empty when it is not set. Throws INVALID_PARAMETER for details that are too long or hold
- * control characters.
- */
+/** The details of a message, empty when it is not set. */
 export function detailsOf(message: TransferDetails | undefined): Required<Details> {
-  if (message === undefined) return requireDetails(undefined)
-  const { reference, description, method, metadata } = message
-  return requireDetails({ reference, description, method, metadata })
+  return wholeDetails(message)
 }
 
 /**

@@ -3,7 +3,6 @@ import { Failure, invalid } from '#core/errors/errors.ts'
 import { fingerprint } from '#core/identity/digest.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { isCurrency } from '#core/money/money.ts'
-import { hasForbiddenCharacter } from '#core/text/text.ts'
 
 /** The internal accounts, one of each for every project and currency. The README of payments says what each is for. */
 export const internalNames = [
@@ -55,7 +54,6 @@ export type HolderDelta = HolderKey & { deltaMinor: bigint }
 /** The largest amount that a balance or a line can hold. */
 export const maxMinor = 2n ** 63n - 1n
 const maxLines = 100
-const maxMetadata = 50
 
 /** An address with its id in lower case, as PostgreSQL returns it. */
 export function normalizedAddress(address: Address): Address {
@@ -177,21 +175,6 @@ export function wholeDetails(details: Details = {}): Required<Details> {
   return { reference, description, method, metadata }
 }
 
-/** Details with every field; INVALID_PARAMETER for what is too long or cannot be stored. */
-export function requireDetails(details: Details | undefined): Required<Details> {
-  const whole = wholeDetails(details)
-  requireText(whole.reference, 'details.reference', 255)
-  requireText(whole.description, 'details.description', 1_000)
-  requireText(whole.method, 'details.method', 64)
-  const entries = Object.entries(whole.metadata)
-  if (entries.length > maxMetadata) refuse('details.metadata', `has over ${maxMetadata} entries`)
-  for (const [key, value] of entries) {
-    requireText(key, 'details.metadata', 100)
-    requireText(value, 'details.metadata', 2_000)
-  }
-  return whole
-}
-
 /** INVALID_PARAMETER unless it is an account that a transfer of the project may name. */
 export function requireAddress(projectId: string, address: Address, field: string): void {
   if ('internal' in address) return
@@ -226,11 +209,6 @@ function requireAmountSize(amountMinor: bigint): void {
 export function tooLarge(cause?: unknown): Failure {
   const message = `an amount or balance passes ${maxMinor} minor units`
   return new Failure('AMOUNT_OUT_OF_RANGE', message, cause === undefined ? {} : { cause })
-}
-
-function requireText(text: string, field: string, maxCharacters: number): void {
-  if (text.length > maxCharacters) refuse(field, `is longer than ${maxCharacters} characters`)
-  if (hasForbiddenCharacter(text, { multiline: true })) refuse(field, 'holds control characters')
 }
 
 function magnitude(amountMinor: bigint): bigint {
