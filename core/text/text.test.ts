@@ -1,7 +1,13 @@
 // Proves which characters a text may hold.
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { findForbiddenCharacter, hasForbiddenCharacter, isCountry, normalizeEmail } from './text.ts'
+import {
+  findForbiddenCharacter,
+  hasForbiddenCharacter,
+  isCountry,
+  normalizeEmail,
+  storableText,
+} from './text.ts'
 
 describe('forbidden characters', () => {
   it.each([
@@ -42,6 +48,11 @@ describe('forbidden characters', () => {
       }),
       { numRuns: 2000 },
     )
+  })
+
+  it('forbidden characters are replaced in a text that is to be stored, and what is too long is cut', () => {
+    expect(storableText('a\u0000b\u0007\nc', 100)).toBe('a\uFFFDb\uFFFD\nc')
+    expect(storableText('abc💧', 4)).toBe('abc\uFFFD')
   })
 
   it('forbidden characters are in every text that is not well formed', () => {

@@ -5,6 +5,7 @@ import { getAlpha2Codes } from 'i18n-iso-countries/index.js'
 
 const forbidden = /[\p{Cc}\p{Cs}]/u
 const forbiddenInMultiline = /(?!\t|\r?\n)[\p{Cc}\p{Cs}]/u
+const allForbidden = new RegExp(forbiddenInMultiline, 'gu')
 
 /** Whether a text may run over several lines. */
 export type TextOptions = {
@@ -29,6 +30,11 @@ export function findForbiddenCharacter(
 /** The number of characters of a text as all contracts count them: code points, not the units of UTF-16. */
 export function characterCount(text: string): number {
   return Array.from(text).length
+}
+
+/** A text of a peer's response as it can be stored: cut to `max` UTF-16 units, U+FFFD for each forbidden character. */
+export function storableText(text: string, max: number): string {
+  return text.slice(0, max).replace(allForbidden, '\uFFFD')
 }
 
 /** Returns whether a text holds a forbidden character. */

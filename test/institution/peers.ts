@@ -168,7 +168,7 @@ export function newBackend() {
           const known = transfers.get(transferId)
           if (known === undefined) refused.add(transferId)
           const found = known?.state ?? TransferState.NOT_FOUND
-          return create(EnquireTransferResponseSchema, { state: found, reason: 'stand-in' })
+          return create(EnquireTransferResponseSchema, { state: found, reason: 'stand\u0000in' })
         }),
       cancelTransfer: async ({ transferId = '' }) =>
         answer(() => {

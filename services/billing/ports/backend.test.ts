@@ -83,6 +83,15 @@ describe('the answer to a payment', () => {
     },
   )
 
+  it('the answer to a payment has a reference that can be stored', async () => {
+    for (const state of [BillState.PAID, BillState.REFUSED]) {
+      const billers = answeringWith({ state, providerReference: `R\u0000${'1'.repeat(2_000)}` })
+      const providerReference = `R\uFFFD${'1'.repeat(998)}`
+      expect(await billers.pay('id', order)).toMatchObject({ providerReference })
+      expect(await billers.enquire('id')).toMatchObject({ providerReference })
+    }
+  })
+
   it.each([BillState.UNSPECIFIED, BillState.PENDING, 99])(
     'the answer to a payment is unclear for state %i',
     async (state) => {

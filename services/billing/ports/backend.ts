@@ -1,6 +1,7 @@
 // The billers as billing uses them, over payweave.backend.v1.
 import type { Client } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
+import { storableText } from '#core/text/text.ts'
 import {
   type BillerService,
   type BillOutcome,
@@ -71,17 +72,20 @@ function isFailureCode(text: string): boolean {
   return /^[A-Z][A-Z0-9_]{0,63}$/.test(text)
 }
 
+const maxReference = 1_000
+
 function answerOf(outcome: BillOutcome | undefined): BillerAnswer {
+  const providerReference = storableText(outcome?.providerReference ?? '', maxReference)
   switch (outcome?.state) {
     case BillState.PAID:
-      return { state: 'paid', providerReference: outcome.providerReference }
+      return { state: 'paid', providerReference }
     case BillState.REFUSED:
       return {
         state: 'refused',
         // What clients are shown is a code of this form or nothing of the biller's own words.
         failureCode: isFailureCode(outcome.failureCode) ? outcome.failureCode : 'REFUSED_BY_BILLER',
         retryCategory: categories[outcome.retryCategory] ?? 'CONDITIONAL',
-        providerReference: outcome.providerReference,
+        providerReference,
       }
     case BillState.NOT_FOUND:
       return { state: 'not_found' }

@@ -1,4 +1,5 @@
 // Claims due rows and records how far the work on them got.
+import { storableText } from '#core/text/text.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Leased, Outcome, ShownState, TransactionState } from '../domain/transaction.ts'
 import { columns, readRow, type TransactionRow } from './transaction-row.ts'
@@ -73,13 +74,18 @@ const outcomeStatement = sql(
    returning outcome, state`,
 )
 
-/** Notes how a transfer ended at the back end; the first outcome stands and is answered. Undefined: no such transfer. */
+const maxReason = 1_000
+
+/**
+ * Notes how a transfer ended at the back end, with as much of its reason as can be stored; the first outcome stands and is answered.
+ * Undefined: no such transfer.
+ */
 export function noteOutcome(
   db: Queryable,
   movementId: string,
   { outcome, reason }: { outcome: Outcome; reason: string },
 ): Promise<{ outcome: Outcome; state: TransactionState } | undefined> {
-  return db.row(outcomeStatement, [movementId, outcome, reason])
+  return db.row(outcomeStatement, [movementId, outcome, storableText(reason, maxReason)])
 }
 
 const quoteNotifiedStatement = sql(
