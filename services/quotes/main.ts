@@ -16,7 +16,7 @@ import { rateSource } from './ports/backend.ts'
 import { rateFinder } from './ports/rates.ts'
 import { countReserved, deleteUnused } from './store/quote-store.ts'
 
-// The gateway's own five seconds hold for all calls of a quote together.
+// The gateway gives all calls of a quote together 15 s.
 const accountsTimeoutMs = 4_000
 
 runService(

@@ -135,6 +135,17 @@ describe('POST /bill_payments/pay', () => {
     expect(seen.headers.get('retry-after')).toBe(wait)
   })
 
+  it('POST /bill_payments/pay refuses metadata that is too long once its numbers are written in full', async () => {
+    const numbers = `[${'1e20,'.repeat(3_500)}1]`
+    const seen = await call(edge.url, 'POST', `/bill_payments/pay?${version}`, {
+      headers: { ...goodHeaders(), 'Idempotency-Key': 'key-1' },
+      body: JSON.stringify({ ...body, metadata: {} }).replace('{}', `{"a":${numbers}}`),
+    })
+    const { errorCode, field } = seen.body
+    expect([seen.status, errorCode, field]).toEqual([400, 'INVALID_PARAMETER', 'metadata'])
+    expect(edge.seen.bills.paid).toEqual([])
+  })
+
   it('POST /bill_payments/pay takes no id_type without a number, and no number it could not echo', async () => {
     expect((await pay({ id_type: 'DP' })).body['errorCode']).toBe('MISSING_PARAMETER')
     expect((await pay({ id_type: 'XX', id_number: '1' })).body['errorCode']).toBe(

@@ -383,7 +383,7 @@ it('a currency without a rate is not supported', async () => {
   const token = harness.accounts.session(eve)
   const other = harness.accounts.person({ currency: 'BHD' })
   expect(await refusal(harness.create(harness.order(token, eve, other)))).toBe(
-    'CURRENCY_NOT_SUPPORTED',
+    'CURRENCY_NOT_SUPPORTED sender_currency',
   )
 })
 

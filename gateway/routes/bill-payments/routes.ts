@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import { fingerprint } from '#core/identity/digest.ts'
 import { formatAmount } from '#core/money/money.ts'
+import { characterCount } from '#core/text/text.ts'
 import {
   type BillPayment,
   BillPaymentState,
@@ -15,6 +16,7 @@ import { type Call, type Input, route } from '../../http/route.ts'
 import {
   compileCheck,
   compileQuery,
+  invalidField,
   isEmpty,
   readAmount,
   readCurrency,
@@ -120,8 +122,17 @@ function readBill({ body, originCountry }: Input<unknown, BillPayBody>) {
     idNumber: body.id_number ?? '',
     description: body.description ?? '',
     otherData: body.other_data ?? '',
-    metadataJson: metadata === undefined ? '' : JSON.stringify(metadata),
+    metadataJson: metadata === undefined ? '' : readMetadata(metadata),
   }
+}
+
+const maxMetadata = 65_536
+
+/** Metadata as JSON text, which is longer than the client's where that has numbers like 1e20. */
+function readMetadata(metadata: object): string {
+  const json = JSON.stringify(metadata)
+  if (characterCount(json) <= maxMetadata) return json
+  throw invalidField('metadata', `must have at most ${maxMetadata} characters as plain JSON`)
 }
 
 async function readPayment(

@@ -33,9 +33,17 @@ export async function countedMinor(
   limitCurrency: string,
 ): Promise<bigint> {
   if (currency === limitCurrency) return amountMinor
-  const rate = parseDecimal(await rateOf(currency, limitCurrency))
+  const rate = parseDecimal(await rateOf(currency, limitCurrency).catch(refuseCurrency))
   if (rate === undefined) throw new Error('the rate cannot be read')
   const counted = convertUp(amountMinor, currency, limitCurrency, rate)
   if (counted === undefined) throw new Failure('LIMIT_EXCEEDED', 'no limit is as high as that')
   return counted
+}
+
+/** Names the field of what the service quotes refuses without one. */
+function refuseCurrency(error: unknown): never {
+  if (!(error instanceof Failure) || error.reason !== 'CURRENCY_NOT_SUPPORTED') throw error
+  const field = 'sender_currency'
+  const message = `${field} has no exchange rate into the currency of the user limits`
+  throw new Failure('CURRENCY_NOT_SUPPORTED', message, { details: { field }, cause: error })
 }

@@ -23,7 +23,7 @@ export type RateOptions = {
 const rememberMs = 5_000
 // Leaves time to go on with the last rate.
 const answerWithinMs = 1_500
-// Without one there is nothing to go on with; the gateway's own five seconds hold for all calls of a quote together.
+// Without one there is nothing to go on with; the gateway gives all calls of a quote together 15 s.
 const firstAnswerWithinMs = 3_500
 // More than the pairs of any project; each is a few hundred bytes.
 const maxCached = 5_000
