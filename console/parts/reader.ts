@@ -37,7 +37,8 @@ export type Parts = Pick<Loop, 'close'> & {
 }
 
 const everyMs = 60_000
-const timeoutMs = 3_000
+/** As that of Prometheus. */
+const timeoutMs = 10_000
 const facts = {
   start: 'process_start_time_seconds',
   memory: 'process_resident_memory_bytes',

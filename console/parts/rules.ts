@@ -143,6 +143,7 @@ const stale = metric(rates, { outcome: /^(failed|stale)$/ })
 /** Those of connectors hold only where METRICS_URLS names the connector. */
 export const rules: readonly Rule[] = [
   page('PayweavePartDown', 180, below(1, metric(repliesMetric))),
+  page('PayweaveDatabaseDown', 120, below(1, metric('payweave_db_up'))),
   page('PayweaveDatabaseConnectionsShort', 300, above(8, connections)),
   ticket('PayweaveEventLoopSlow', 600, above(0.45, eventLoop)),
   page('PayweaveJetStreamDown', 120, below(1, metric('payweave_jetstream_up'))),

@@ -1,7 +1,6 @@
 // Metrics of events between outbox and inbox.
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Database } from '#platform/db/db.ts'
-import type { Logger } from '#platform/telemetry/log.ts'
 import { databaseGauge } from '#platform/telemetry/metrics.ts'
 import { countDeadLetters } from './inbox-store.ts'
 import { countDeadLettered, countUnconfirmed, oldestPendingS } from './outbox-store.ts'
@@ -14,28 +13,28 @@ export type OutboxMetrics = {
   deadLettered: Counter
 }
 
-type Source = { metrics: Registry; db: Database; log: Logger }
+type Source = { metrics: Registry; db: Database }
 
 /**
- * Registers the metrics of a producer. The gauges are read from the table at each scrape and keep their last value when
- * that fails. Throws an Error when the registry has metrics of these names.
+ * Registers the metrics of a producer. The gauges are read from the table at each scrape. Throws an Error when the
+ * registry has metrics of these names.
  */
-export function outboxMetrics({ metrics, db, log }: Source): OutboxMetrics {
+export function outboxMetrics({ metrics, db }: Source): OutboxMetrics {
   const registers = [metrics]
   databaseGauge(
     'payweave_outbox_oldest_unconfirmed_seconds',
     'Age of the oldest event that is neither confirmed nor a dead letter; 0 when there is none.',
-    { registers, log, read: () => oldestPendingS(db) },
+    { registers, read: () => oldestPendingS(db) },
   )
   databaseGauge(
     'payweave_outbox_unconfirmed',
     'Outbox minus inbox: events that not every consumer has confirmed, without dead letters.',
-    { registers, log, read: () => countUnconfirmed(db) },
+    { registers, read: () => countUnconfirmed(db) },
   )
   databaseGauge(
     'payweave_outbox_dead_letters',
     'Dead letters of the outbox: events that a consumer rejected permanently.',
-    { registers, log, read: () => countDeadLettered(db) },
+    { registers, read: () => countDeadLettered(db) },
   )
   return {
     published: counter('payweave_outbox_published_total', 'Publications acknowledged.', registers),
@@ -63,17 +62,16 @@ export type InboxMetrics = {
 }
 
 /**
- * Registers the metrics of a consumer. The gauge is read from the table at each scrape and keeps its last value when
- * that fails. Throws an Error when the registry has metrics of these names.
+ * Registers the metrics of a consumer. The gauge is read from the table at each scrape. Throws an Error when the registry
+ * has metrics of these names.
  */
-export function inboxMetrics({ metrics, db, log }: Source): InboxMetrics {
+export function inboxMetrics({ metrics, db }: Source): InboxMetrics {
   const registers = [metrics]
   databaseGauge(
     'payweave_inbox_dead_letters',
     'Dead letters of the inbox: messages that were rejected permanently.',
     {
       registers,
-      log,
       read: () => countDeadLetters(db),
     },
   )

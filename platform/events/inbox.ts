@@ -68,7 +68,7 @@ export interface EventConsumer {
  */
 export function startConsumer(options: ConsumerOptions): EventConsumer {
   const { db, log } = options
-  const metrics = inboxMetrics({ metrics: options.metrics, db, log })
+  const metrics = inboxMetrics({ metrics: options.metrics, db })
   const consuming = { ...options, metrics, work: workOf(options) }
   const parts = [
     ...options.subjects.map((subject) => consumeSubject(consuming, subject)),

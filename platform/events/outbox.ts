@@ -53,7 +53,7 @@ export interface Outbox {
  * rows claimed by one are skipped by the others.
  */
 export function startOutbox({ db, nats, subjects, log, metrics: registry }: OutboxOptions): Outbox {
-  const metrics = outboxMetrics({ metrics: registry, db, log })
+  const metrics = outboxMetrics({ metrics: registry, db })
   const consumers = byConsumer(subjects)
   const needs = consumers.flatMap(({ name, subjects }) =>
     subjects.map((subject) => ({ subject, consumer: name })),

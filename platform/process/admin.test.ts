@@ -1,4 +1,5 @@
 // The operators' port over real HTTP.
+import { Gauge } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
 import { rpcMetrics } from '../rpc/server/served-call.ts'
 import { createLogger } from '../telemetry/log.ts'
@@ -21,8 +22,16 @@ async function start(
 ): Promise<void> {
   const metrics = createMetrics('payments')
   rpcMetrics(metrics).observe('payweave.payments.v1.PaymentsService/CreatePayment', 'ok', 12)
-  const db = { stats: () => ({ total: 3, idle: 1, waiting: 0, max: 16 }) }
-  databaseMetrics(metrics, db)
+  databaseMetrics(metrics, {
+    stats: () => ({ total: 3, idle: 1, waiting: 0, max: 16 }),
+    ready: async () => false,
+  })
+  void new Gauge({
+    name: 'payweave_unread',
+    help: 'A metric of a database that is down.',
+    registers: [metrics],
+    collect: () => Promise.reject(new Error('the database cannot be reached')),
+  })
   const options = { host: '127.0.0.1', port: 0, metrics, ready, log }
   admin = await serveAdmin(stopping === undefined ? options : { ...options, stopping })
 }
@@ -74,6 +83,14 @@ describe('the admin port', () => {
     expect(text).toMatch(/process_cpu_seconds_total\{part="payments"\}/)
     expect(text).toMatch(/payweave_rpc_duration_seconds_count\{[^}]*code="ok"[^}]*\} 1/)
     expect(text).toMatch(/payweave_db_connections\{state="used",part="payments"\} 2/)
+  })
+
+  it('the admin port serves all other metrics while those of a database cannot be read', async () => {
+    await start(async () => ({}))
+    const { status, text } = await get('/metrics')
+    expect(status).toBe(200)
+    expect(text).toMatch(/payweave_db_up\{part="payments"\} 0/)
+    expect(text).not.toContain('payweave_unread')
   })
 
   it('the admin port serves nothing else', async () => {

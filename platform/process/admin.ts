@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Registry } from 'prom-client'
 import type { Logger } from '../telemetry/log.ts'
+import { readMetrics } from '../telemetry/metrics.ts'
 import { withOldNames } from '../telemetry/renamed-metrics.ts'
 
 export type AdminOptions = {
@@ -64,7 +65,7 @@ async function answer(
   if (path === '/livez') return send(response, 200, { status: 'alive' })
   if (path === '/readyz') return answerReady(options, response)
   if (path !== '/metrics') return send(response, 404, { status: 'not found' })
-  const text = withOldNames(await options.metrics.metrics())
+  const text = withOldNames(await readMetrics(options.metrics, options.log))
   response.writeHead(200, { 'content-type': options.metrics.contentType }).end(text)
 }
 

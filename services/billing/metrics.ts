@@ -1,5 +1,6 @@
 // Metrics of billing. No label comes from a request.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { sharedRead } from '#platform/telemetry/metrics.ts'
 import type { BillEnd } from './domain/bill.ts'
 import type { Backlog } from './store/settle-store.ts'
 
@@ -34,10 +35,14 @@ export function billingMetrics(
 }
 
 function addBacklog(registry: Registry, backlog: () => Promise<Backlog>): void {
-  const oldestReview = new Gauge({
+  const read = sharedRead(backlog)
+  void new Gauge({
     name: 'payweave_billing_review_oldest_seconds',
     help: 'Age of the oldest bill payment that waits for an operator’s review.',
     registers: [registry],
+    async collect() {
+      this.set((await read()).oldestReviewS)
+    },
   })
   void new Gauge({
     name: 'payweave_billing_waiting',
@@ -45,11 +50,10 @@ function addBacklog(registry: Registry, backlog: () => Promise<Backlog>): void {
     labelNames: ['for'] as const,
     registers: [registry],
     async collect() {
-      const { open, unsettled, review, oldestReviewS } = await backlog()
+      const { open, unsettled, review } = await read()
       this.set({ for: 'biller' }, open)
       this.set({ for: 'ledger' }, unsettled)
       this.set({ for: 'person' }, review)
-      oldestReview.set(oldestReviewS)
     },
   })
 }

@@ -71,7 +71,7 @@ export function startDeliveries(options: EngineOptions): {
     poster,
     sign: signer.sign,
     log,
-    metrics: deliveryMetrics({ metrics, db, log }),
+    metrics: deliveryMetrics({ metrics, db }),
     scheduleS: settings.deliveryScheduleS,
     breaker: { openS: settings.deliveryBreakerOpenS, maxS: settings.deliveryBreakerMaxS },
     timeoutMs,

@@ -1,8 +1,8 @@
 // Metrics of deliveries.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Database } from '#platform/db/db.ts'
-import type { Logger } from '#platform/telemetry/log.ts'
-import { type Backlog, readBacklog } from './store/read-store.ts'
+import { sharedRead } from '#platform/telemetry/metrics.ts'
+import { readBacklog } from './store/read-store.ts'
 
 /** What the worker counts. */
 export interface DeliveryMetrics {
@@ -28,7 +28,6 @@ export interface InFlight {
 export interface MetricsSource {
   metrics: Registry
   db: Database
-  log: Logger
 }
 
 /** Makes the metrics; the gauges are read from the tables at each scrape. */
@@ -90,29 +89,16 @@ function inFlightGauges(registers: Registry[], worker: InFlight): void {
   })
 }
 
-function backlogGauges({ metrics, db, log }: MetricsSource): void {
+function backlogGauges({ metrics, db }: MetricsSource): void {
   const registers = [metrics]
-  let reading: Promise<Backlog | undefined> | undefined
-
-  /** One read for all gauges of a scrape. When the database is down, the other metrics are still exported. */
-  function backlog(): Promise<Backlog | undefined> {
-    reading ??= readBacklog(db)
-      .catch((error: unknown) => {
-        log.warn({ err: error }, 'metric not read')
-        return undefined
-      })
-      .finally(() => {
-        reading = undefined
-      })
-    return reading
-  }
+  const backlog = sharedRead(() => readBacklog(db))
 
   void new Gauge({
     name: 'payweave_delivery_oldest_due_seconds',
     help: 'Age of the oldest delivery that is due, also one that a limit or a circuit breaker delays, but for paused receivers; 0 when none is due.',
     registers,
     async collect() {
-      this.set((await backlog())?.oldestDueS ?? Number.NaN)
+      this.set((await backlog()).oldestDueS)
     },
   })
   void new Gauge({
@@ -120,7 +106,7 @@ function backlogGauges({ metrics, db, log }: MetricsSource): void {
     help: 'Time for which the receiver that is first in turn has waited for a process to take its due deliveries; paused ones and those with an open circuit breaker do not count; 0 when none waits.',
     registers,
     async collect() {
-      this.set((await backlog())?.oldestReadyS ?? Number.NaN)
+      this.set((await backlog()).oldestReadyS)
     },
   })
   void new Gauge({
@@ -129,7 +115,7 @@ function backlogGauges({ metrics, db, log }: MetricsSource): void {
     labelNames: ['state'],
     registers,
     async collect() {
-      const { exhausted = Number.NaN, blocked = Number.NaN } = (await backlog()) ?? {}
+      const { exhausted, blocked } = await backlog()
       this.set({ state: 'exhausted' }, exhausted)
       this.set({ state: 'blocked' }, blocked)
     },
@@ -139,7 +125,7 @@ function backlogGauges({ metrics, db, log }: MetricsSource): void {
     help: 'Receivers whose circuit breaker is not closed.',
     registers,
     async collect() {
-      this.set((await backlog())?.openBreakers ?? Number.NaN)
+      this.set((await backlog()).openBreakers)
     },
   })
   void new Gauge({
@@ -147,7 +133,7 @@ function backlogGauges({ metrics, db, log }: MetricsSource): void {
     help: 'Receivers whose pushes somebody has paused.',
     registers,
     async collect() {
-      this.set((await backlog())?.pausedLanes ?? Number.NaN)
+      this.set((await backlog()).pausedLanes)
     },
   })
 }

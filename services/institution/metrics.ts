@@ -1,6 +1,7 @@
 // Metrics of the institution service. The only label from requests is the ISO 4217 code.
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Reason } from '#core/errors/errors.ts'
+import { sharedRead } from '#platform/telemetry/metrics.ts'
 import type { TransactionEvent, TransactionType } from './domain/transaction.ts'
 
 /** What the service counts. */
@@ -61,11 +62,15 @@ function addBacklog(
   registry: Registry,
   backlog: () => Promise<{ state: string; open: number; oldestS: number }[]>,
 ): void {
-  const oldest = new Gauge({
+  const read = sharedRead(backlog)
+  void new Gauge({
     name: 'payweave_institution_open_oldest_seconds',
     help: 'Age of the oldest claim and of the oldest pending transfer.',
     labelNames: ['state'] as const,
     registers: [registry],
+    async collect() {
+      for (const { state, oldestS } of await read()) this.set({ state }, oldestS)
+    },
   })
   void new Gauge({
     name: 'payweave_institution_open',
@@ -73,10 +78,7 @@ function addBacklog(
     labelNames: ['state'] as const,
     registers: [registry],
     async collect() {
-      for (const { state, open, oldestS } of await backlog()) {
-        this.set({ state }, open)
-        oldest.set({ state }, oldestS)
-      }
+      for (const { state, open } of await read()) this.set({ state }, open)
     },
   })
 }

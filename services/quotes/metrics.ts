@@ -1,5 +1,6 @@
 // Metrics of quotes. No label comes from a request.
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { sharedRead } from '#platform/telemetry/metrics.ts'
 import type { QuoteKind } from './domain/quote.ts'
 
 /** What quotes counts. */
@@ -33,12 +34,13 @@ export function quoteMetrics(
     labelNames: ['outcome'] as const,
     registers,
   })
+  const read = sharedRead(backlog)
   void new Gauge({
     name: 'payweave_quotes_reservation_oldest_seconds',
     help: 'Age of the oldest reservation whose transfer has not ended. An operator must act above minutes.',
     registers,
     async collect() {
-      this.set((await backlog()).oldestS)
+      this.set((await read()).oldestS)
     },
   })
   void new Gauge({
@@ -46,7 +48,7 @@ export function quoteMetrics(
     help: 'Reservations whose transfer has not ended.',
     registers,
     async collect() {
-      this.set((await backlog()).open)
+      this.set((await read()).open)
     },
   })
   return {

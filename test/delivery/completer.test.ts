@@ -33,7 +33,7 @@ it('an end that the database refuses does not keep the others from being recorde
   const completer = createCompleter({
     db,
     log: silentLog,
-    metrics: deliveryMetrics({ metrics: new Registry(), db, log: silentLog }),
+    metrics: deliveryMetrics({ metrics: new Registry(), db }),
     onRecorded: () => undefined,
   })
   for (const one of claimed) {

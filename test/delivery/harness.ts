@@ -126,7 +126,7 @@ export async function startHarness() {
       poster,
       sign: changes.sign ?? cannotSign,
       log: silentLog,
-      metrics: deliveryMetrics({ metrics: changes.metrics ?? new Registry(), db, log: silentLog }),
+      metrics: deliveryMetrics({ metrics: changes.metrics ?? new Registry(), db }),
       scheduleS,
       breaker,
       timeoutMs,

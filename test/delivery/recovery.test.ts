@@ -97,7 +97,7 @@ describe('pushes that are due at once', () => {
       poster,
       sign: () => Promise.reject(new Error('no push of this test is signed')),
       log: silentLog,
-      metrics: deliveryMetrics({ metrics: new Registry(), db: harness.db, log: silentLog }),
+      metrics: deliveryMetrics({ metrics: new Registry(), db: harness.db }),
       scheduleS: [],
       breaker: { openS: 30, maxS: 900 },
       timeoutMs: 2_000,

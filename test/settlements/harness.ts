@@ -52,7 +52,7 @@ export async function startHarness() {
   const accounts = await createTestDatabase('accounts', migrationFolders('accounts'))
   const db = accounts.open()
   const metrics = new Registry()
-  const posted = settlementMetrics({ metrics, db, log: silentLog })
+  const posted = settlementMetrics({ metrics, db })
   const list = payments.settlementList
   const job: BackfillOptions = { db, payments: list, log: silentLog, posted }
   const closing: (() => Promise<void>)[] = []

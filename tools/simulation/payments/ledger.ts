@@ -17,7 +17,7 @@ export function startLedger(simulation: Simulation, name: string): Ledger {
   return startMember(simulation, { name, service: 'accounts' }, ({ process, db, log }) => {
     const metrics = new Registry()
     const nats = simulation.broker.connect(process)
-    const posted = settlementMetrics({ metrics, db, log })
+    const posted = settlementMetrics({ metrics, db })
     return inboxService(db, startSettlementConsumer({ db, nats, log, metrics, posted }))
   })
 }
