@@ -11,6 +11,7 @@ export {
   type PushIds,
   type ReceivedRequest,
   readPush,
+  type SignatureOptions,
   type VerifyOptions,
   verifyOnboardingCallback,
   verifySignature,

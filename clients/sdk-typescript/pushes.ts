@@ -104,10 +104,12 @@ export function verifyOnboardingCallback(
 
 /** What a signature is verified with. */
 export type SignatureOptions = {
+  /** Signing secrets of the institution, none of them empty; two while one replaces the other. */
   signingSecrets: readonly string[]
-  toleranceS: number
-  /** The current time in seconds since 1970. */
-  nowS: number
+  /** How far the time of the signature may be from yours, in seconds; default 300. */
+  toleranceS?: number
+  /** The current time in seconds since 1970; default: the clock. */
+  nowS?: number
 }
 
 /**
@@ -118,13 +120,15 @@ export type SignatureOptions = {
 export function verifySignature(
   header: string,
   rawBody: string | Uint8Array,
-  { signingSecrets, toleranceS, nowS }: SignatureOptions,
+  { signingSecrets, toleranceS = 300, nowS = Math.floor(Date.now() / 1_000) }: SignatureOptions,
 ): boolean {
   if (!Array.isArray(signingSecrets) || signingSecrets.includes('')) {
     throw new TypeError('signingSecrets must be a list of secrets, none of them empty')
   }
   const [, t = '', offered = ''] = /^t=(\d{1,12})((?:,v1=[0-9a-f]{64}){1,8})$/.exec(header) ?? []
-  if (t === '' || Math.abs(nowS - Number(t)) > toleranceS) return false
+  // A comparison with NaN is false, so this asks for what is in time, not for what is too late.
+  const isInTime = Math.abs(nowS - Number(t)) <= toleranceS
+  if (t === '' || !isInTime) return false
   const macs = offered.slice(',v1='.length).split(',v1=')
   let isValid = false
   for (const secret of signingSecrets) {

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { signWebhook } from '#core/identity/seal.ts'
 import {
   readPush,
+  type SignatureOptions,
   verifyOnboardingCallback,
   verifySignature,
   WebhookError,
@@ -104,6 +105,21 @@ it.each([
     expect.objectContaining({ name: 'WebhookError' }) as Error,
   )
 })
+it('a signature is checked against the clock unless the caller names another time', () => {
+  const now = Math.floor(Date.now() / 1_000)
+  const isValid = (t: number, more: Partial<SignatureOptions> = {}) =>
+    verifySignature(signWebhook(['secret'], t, rawBody), rawBody, {
+      signingSecrets: ['secret'],
+      ...more,
+    })
+  expect(isValid(now)).toBe(true)
+  expect(isValid(now - 400)).toBe(false)
+  expect(isValid(now - 400, { toleranceS: 500 })).toBe(true)
+  expect(isValid(now - 400, { nowS: now - 399 })).toBe(true)
+  expect(isValid(now, { nowS: Number.NaN })).toBe(false)
+  expect(isValid(now, { toleranceS: Number.NaN })).toBe(false)
+})
+
 it.each<[string, unknown]>([
   ['an empty secret', ['secret', '']],
   ['one text in place of a list', 'secret'],

@@ -413,6 +413,7 @@ class Pushes(TestCase):
             "without the secret": {"signing_secrets": ["newer"]},
             "too late": {"now": NOW + 301},
             "too late for a smaller tolerance": {"now": NOW + 11, "tolerance": 10},
+            "with a tolerance that is no number": {"tolerance": float("nan")},
             "another body": {"raw_body": BODY + b" "},
             "the token of another account": {"authorisation_token": "another-token"},
             "without the key of the token": {"keys": []},
