@@ -36,14 +36,31 @@ export type Payweave = ReturnType<typeof createPayweave>
 
 const sdkName = 'payweave-sdk-typescript/0.1.0'
 const required = ['baseUrl', 'subscriptionKey', 'apiKey', 'originCountry', 'ipAddress'] as const
+/** What these options may have. Other characters, such as the end of a line that was read with a key, no header takes. */
+const visible = /^[\x21-\x7e]*$/
+const allowed = {
+  subscriptionKey: visible,
+  apiKey: visible,
+  originCountry: visible,
+  ipAddress: visible,
+  userAgent: /^[\x20-\x7e]*$/,
+} as const
 
 /**
- * Makes a client. Throws a TypeError that names an option which is missing. Its calls reject with a PayweaveError for what
- * the API refuses, and when no response comes; they are repeated with the same ids where that is safe.
+ * Makes a client. Throws a TypeError that names options which are missing or have characters that no header takes, and never
+ * shows their values. Its calls reject with a PayweaveError for what the API refuses, and when no response comes; they are
+ * repeated with the same ids where that is safe.
  */
 export function createPayweave(options: PayweaveOptions) {
   const missing = required.filter((name) => typeof options[name] !== 'string' || !options[name])
   if (missing.length > 0) throw new TypeError(`missing options: ${missing.join(', ')}`)
+  const odd = Object.entries(allowed).filter(
+    ([name, form]) => !form.test(options[name as keyof typeof allowed] ?? ''),
+  )
+  if (odd.length > 0) {
+    const names = odd.map(([name]) => name).join(', ')
+    throw new TypeError(`options with characters other than visible ASCII: ${names}`)
+  }
   const { userAgent, apiKey } = options
   const send = createTransport({
     ...options,

@@ -181,6 +181,17 @@ describe('a call', () => {
     const options = { ...credentials, baseUrl: 'http://127.0.0.1', apiKey: '' }
     expect(() => createPayweave(options)).toThrow(new TypeError('missing options: apiKey'))
   })
+
+  it('an option that no header takes is refused by name, and its value is not shown', () => {
+    const baseUrl = 'http://127.0.0.1'
+    for (const end of ['\n', '\r\n', ' ', '\u00e9']) {
+      const subscriptionKey = `${credentials.subscriptionKey}${end}`
+      const options = { ...credentials, baseUrl, subscriptionKey, userAgent: 'shop 1.0\n' }
+      const message = 'options with characters other than visible ASCII: subscriptionKey, userAgent'
+      expect(() => createPayweave(options)).toThrow(new TypeError(message))
+    }
+    createPayweave({ ...credentials, baseUrl, userAgent: 'shop 1.0' })
+  })
 })
 
 describe('an error', () => {

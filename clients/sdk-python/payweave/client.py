@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 
 from ._transport import Transport
@@ -34,7 +35,8 @@ class Payweave:
         ssl_context: ssl.SSLContext | None = None,
         proxy: str | None = None,
     ) -> None:
-        """Make a client. Raises a ValueError that names an option which is empty, and for a proxy that is no http address.
+        """Make a client. Raises a ValueError that names options which are empty or have characters that no header takes, and
+        for a proxy that is no http address. It never shows the values.
 
         :param base_url: address of the API, for example `https://api.example.com`
         :param subscription_key: key of your project, 32 characters
@@ -60,6 +62,11 @@ class Payweave:
         missing = [name for name, value in required.items() if not value]
         if missing:
             raise ValueError(f"missing options: {', '.join(missing)}")
+        # Other characters, such as the end of a line that was read with a key, no header takes.
+        texts = {**required, "base_url": "", "user_agent": (user_agent or "").replace(" ", "")}
+        odd = [name for name, value in texts.items() if not re.fullmatch("[!-~]*", value)]
+        if odd:
+            raise ValueError(f"options with characters other than visible ASCII: {', '.join(odd)}")
         sdk = f"payweave-sdk-python/{__version__}"
         headers = {
             "PW-subscription-key": subscription_key,

@@ -247,6 +247,15 @@ class Calls(TestCase):
         with self.assertRaisesRegex(ValueError, "^missing options: api_key$"):
             Payweave(base_url="http://127.0.0.1", **{**CREDENTIALS, "api_key": ""})
 
+    def test_an_option_that_no_header_takes_is_refused_by_name_and_its_value_is_not_shown(self):
+        message = "^options with characters other than visible ASCII: subscription_key, user_agent$"
+        for end in ("\n", "\r\n", " ", "\u00e9"):
+            key = CREDENTIALS["subscription_key"] + end
+            options = {**CREDENTIALS, "subscription_key": key, "user_agent": "shop 1.0\n"}
+            with self.subTest(end=end), self.assertRaisesRegex(ValueError, message):
+                Payweave(base_url="http://127.0.0.1", **options)
+        Payweave(base_url="http://127.0.0.1", **CREDENTIALS, user_agent="shop 1.0").close()
+
 
 class Errors(TestCase):
     def test_an_error_has_the_reason_the_request_and_what_to_do_and_no_key(self):
