@@ -22,12 +22,29 @@ import type {
 
 const version = '2024-10-01'
 
+/** What the API made, with the id of the call: the signed callback about it has the same `request_id`. */
+type WithRequestId<T> = T & {
+  /** Id of the call. The signed callback has it too. */
+  request_id: string
+}
+
+/** A personal account whose review has not ended, and the id of the call that created it. */
+export type CreatedAccount = WithRequestId<PersonalAccount>
+
+/** A request that was sent to the holder, and the id of the call that sent it. */
+export type SentRegistration = WithRequestId<Registration>
+
 /** Makes the calls about accounts. Your project must be approved for them. */
 export function accountCalls(send: Send) {
   const post = <T>(name: string, body: object, options?: CallOptions) =>
     send<T>({ method: 'POST', path: `/account/${name}`, version, body }, options)
   const postOnce = <T>(name: string, body: object, options?: CallOptions) =>
     send<T>({ method: 'POST', path: `/account/${name}`, version, body, isOnce: true }, options)
+  const createPersonal = async (profile: object, options?: CallOptions) => {
+    type Made = WithRequestId<{ data: PersonalAccount }>
+    const { data, request_id } = await postOnce<Made>('personal_account', profile, options)
+    return { ...data, request_id }
+  }
   const get = <T>(name: string, query: Record<string, string>, options?: CallOptions) =>
     send<T>({ method: 'GET', path: `/account/${name}`, version, query }, options)
 
@@ -46,28 +63,25 @@ export function accountCalls(send: Send) {
     },
 
     /**
-     * Creates a personal account from a profile. Not repeated when its outcome is unknown: then wait for the callback, and
+     * Creates a personal account from a profile. Store a `requestId` of your own with the `authorisation_token` before the
+     * call: the callback has it as `request_id`. Not repeated when its outcome is unknown: then wait for the callback, and
      * create it again if none comes. Of two profiles with one number at most one becomes available.
      */
-    async createPersonal(
-      profile: NewPersonalAccount,
-      options?: CallOptions,
-    ): Promise<PersonalAccount> {
-      const made = await postOnce<{ data: PersonalAccount }>('personal_account', profile, options)
-      return made.data
+    createPersonal(profile: NewPersonalAccount, options?: CallOptions): Promise<CreatedAccount> {
+      return createPersonal(profile, options)
     },
 
     /** The same as `createPersonal`, with documents: JPEG, PNG or PDF, 10 MiB each and 25 MiB in all. */
     async createPersonalWithDocuments(
       profile: NewPersonalAccountForm,
       options?: CallOptions,
-    ): Promise<PersonalAccount> {
+    ): Promise<CreatedAccount> {
       const form = new FormData()
       for (const [name, value] of Object.entries(profile)) {
         if (typeof value === 'string') form.set(name, value)
         else if (value !== undefined) form.set(name, value, name)
       }
-      return (await postOnce<{ data: PersonalAccount }>('personal_account', form, options)).data
+      return await createPersonal(form, options)
     },
 
     /**
@@ -78,8 +92,11 @@ export function accountCalls(send: Send) {
       return postOnce('business_account', business, options)
     },
 
-    /** Asks the holder of an account to let you act for them. Not repeated when its outcome is unknown. */
-    register(registration: NewRegistration, options?: CallOptions): Promise<Registration> {
+    /**
+     * Asks the holder of an account to let you act for them. Store a `requestId` as for `createPersonal`. Not repeated when
+     * its outcome is unknown.
+     */
+    register(registration: NewRegistration, options?: CallOptions): Promise<SentRegistration> {
       return postOnce('register_account', registration, options)
     },
 

@@ -1,5 +1,6 @@
 // The public exports of @payweave/sdk.
 
+export type { CreatedAccount, SentRegistration } from './accounts.ts'
 export type { BillPayment, PayOptions } from './bills.ts'
 export type { ResendOptions } from './deliveries.ts'
 export { type ErrorCode, PayweaveError, type Reason, WaitError } from './error.ts'
@@ -7,11 +8,13 @@ export { type Page, PageList } from './pages.ts'
 export type { PaymentStatus } from './payments.ts'
 export { createPayweave, type Payweave, type PayweaveOptions } from './payweave.ts'
 export {
+  type FindToken,
   type Push,
   type PushIds,
   type ReceivedRequest,
   readPush,
   type SignatureOptions,
+  type SignedCallback,
   type VerifyOptions,
   verifyOnboardingCallback,
   verifySignature,

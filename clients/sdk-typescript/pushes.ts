@@ -58,14 +58,25 @@ export function readPush(request: ReceivedRequest): Push {
     : { ...common, kind: 'callback', body: body as PaymentCallback }
 }
 
+/** The end of an onboarding or of a registration, proven genuine. */
+export type SignedCallback = PushIds & { body: OnboardingCallback }
+
+/**
+ * Finds the `authorisation_token` that you sent in the call that the body names by its `request_id`; undefined when there was
+ * no such call. It gets a body whose signature is genuine.
+ */
+export type FindToken = (
+  body: OnboardingCallback,
+) => string | undefined | Promise<string | undefined>
+
 /** What a signed callback is verified with. */
-export type VerifyOptions = ReceivedRequest & {
+export type VerifyOptions<Token = string> = ReceivedRequest & {
   /** Signing secrets of the institution, none of them empty; two while one replaces the other. */
   signingSecrets: readonly string[]
   /** Shared keys of the institution, which open `authorisation-token`. */
   keys: readonly SealingKey[]
-  /** The `authorisation_token` that you sent when you created or registered the account. */
-  authorisationToken: string
+  /** The `authorisation_token` that you sent when you created or registered the account, or a function that finds it. */
+  authorisationToken: Token
   /** How far the time of the signature may be from yours, in seconds; default 300. */
   toleranceS?: number
   /** The current time in milliseconds since 1970; default: the clock. */
@@ -73,14 +84,30 @@ export type VerifyOptions = ReceivedRequest & {
 }
 
 /**
- * Returns the callback of an onboarding or registration, once it is proven genuine. Throws a WebhookError when a header is
- * missing or malformed, the signature is too old or made with none of the secrets, or the token is not yours; and a
- * TypeError when `signingSecrets` is no list or has an empty secret.
+ * Returns the callback of an onboarding or registration, once it is proven genuine; a promise of it when `authorisationToken`
+ * is a function. Throws, or rejects with, a WebhookError when a header is missing or malformed, the signature is too old or
+ * made with none of the secrets, or the token is not yours; and a TypeError when `signingSecrets` is no list or has an empty
+ * secret.
  */
+export function verifyOnboardingCallback(options: VerifyOptions): SignedCallback
+export function verifyOnboardingCallback(options: VerifyOptions<FindToken>): Promise<SignedCallback>
 export function verifyOnboardingCallback(
-  options: VerifyOptions,
-): PushIds & { body: OnboardingCallback } {
-  const { rawBody, signingSecrets, keys, authorisationToken, nowMs = Date.now() } = options
+  options: VerifyOptions<string | FindToken>,
+): SignedCallback | Promise<SignedCallback> {
+  const { authorisationToken } = options
+  if (typeof authorisationToken !== 'function') {
+    return withToken(openCallback(options), authorisationToken)
+  }
+  return (async () => {
+    const opened = openCallback(options)
+    return withToken(opened, await authorisationToken(opened.callback.body))
+  })()
+}
+
+type OpenedCallback = { callback: SignedCallback; token: string }
+
+function openCallback(options: VerifyOptions<unknown>): OpenedCallback {
+  const { rawBody, signingSecrets, keys, nowMs = Date.now() } = options
   const header = headerOf(options, 'pw-signature')
   const isSigned = verifySignature(header, rawBody, {
     signingSecrets,
@@ -96,10 +123,15 @@ export function verifyOnboardingCallback(
   } catch (cause) {
     throw new WebhookError('authorisation-token does not open', { cause })
   }
-  if (!equal(Buffer.from(token), Buffer.from(authorisationToken))) {
+  const body = parse(textOf(rawBody)) as OnboardingCallback
+  return { callback: { ...idsOf(options), body }, token }
+}
+
+function withToken({ callback, token }: OpenedCallback, sent: string | undefined): SignedCallback {
+  if (typeof sent !== 'string' || !equal(Buffer.from(token), Buffer.from(sent))) {
     throw new WebhookError('the authorisation token is not the one that you sent')
   }
-  return { ...idsOf(options), body: parse(textOf(rawBody)) as OnboardingCallback }
+  return callback
 }
 
 /** What a signature is verified with. */

@@ -73,7 +73,7 @@ it('a push is confirmed by the state of the payment, and refused for a payment t
 
 const keys = [{ keyId: '0a0b0c0d', sharedKey: Buffer.alloc(32, 7).toString('base64') }] as const
 const nowMs = 1_795_255_530_000
-const rawBody = '{"institution_name":"Demo Wallet"}'
+const rawBody = '{"request_id":"r1","institution_name":"Demo Wallet"}'
 const signed = {
   headers: {
     ...headers,
@@ -90,6 +90,47 @@ const signed = {
 it('a signed callback is taken when signature and token are ours', () => {
   const { deliveryId, body } = verifyOnboardingCallback(signed)
   expect([deliveryId, body.institution_name]).toEqual(['d1', 'Demo Wallet'])
+})
+
+it('the token of a signed callback is found by its body, which is read once its signature is genuine', async () => {
+  const read: unknown[] = []
+  const verify = (token: string | undefined, change = {}) =>
+    verifyOnboardingCallback({
+      ...signed,
+      authorisationToken: async ({ request_id }) => {
+        read.push(request_id)
+        return token
+      },
+      ...change,
+    })
+  expect((await verify('my-own-token')).body.request_id).toBe('r1')
+  expect(await errorOf(verify('another-token'))).toBeInstanceOf(WebhookError)
+  expect(await errorOf(verify(undefined))).toBeInstanceOf(WebhookError)
+  expect(read).toEqual(['r1', 'r1', 'r1'])
+  expect(await errorOf(verify('my-own-token', { signingSecrets: ['newer'] }))).toBeInstanceOf(
+    WebhookError,
+  )
+  expect(read).toHaveLength(3)
+})
+
+it('a call that leads to a signed callback returns the id by which the callback is found', async () => {
+  const made = { request_id: 'r1', data: { account_id: 'a1' }, challengeId: 'c1' }
+  const { accounts } = (await against([{ status: 200, body: made }])).payweave
+  const holder = {
+    first_name: 'Efua',
+    last_name: 'Sutherland',
+    mobile_number: '+12025550100',
+    institution_name: 'Demo Wallet',
+  }
+  const profile = { ...holder, email: 'efua@example.com' }
+  const account = { account_id: 'a1', request_id: 'r1' }
+  expect(await accounts.createPersonal(profile)).toEqual(account)
+  expect(await accounts.createPersonalWithDocuments(profile)).toEqual(account)
+  const secrets = { session_token: 's', authorisation_token: 't', callback_url: 'https://x' }
+  expect(await accounts.register({ ...holder, ...secrets })).toMatchObject({
+    request_id: 'r1',
+    challengeId: 'c1',
+  })
 })
 
 it.each([

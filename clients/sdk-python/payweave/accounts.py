@@ -30,6 +30,20 @@ if TYPE_CHECKING:
 _VERSION = "2024-10-01"
 
 
+class CreatedAccount(PersonalAccount):
+    """A personal account whose review has not ended, and the id of the call that created it."""
+
+    request_id: str
+    """Id of the call. The signed callback has it too."""
+
+
+class SentRegistration(Registration):
+    """A request that was sent to the holder, and the id of the call that sent it."""
+
+    request_id: str
+    """Id of the call. The signed callback has it too."""
+
+
 class AccountCalls:
     """Calls about accounts. Your project must be approved for them."""
 
@@ -58,21 +72,21 @@ class AccountCalls:
 
     def create_personal(
         self, profile: NewPersonalAccount, **options: Unpack[CallOptions]
-    ) -> PersonalAccount:
+    ) -> CreatedAccount:
         """Create a personal account from a profile.
 
-        Not repeated when its outcome is unknown: then wait for the callback, and create it again if none comes. Of two
-        profiles with one number at most one becomes available.
+        Store a `request_id` of your own with the `authorisation_token` before the call: the callback has it. Not repeated
+        when its outcome is unknown: then wait for the callback, and create it again if none comes. Of two profiles with one
+        number at most one becomes available.
         """
-        made = self._post("personal_account", profile, options, once=True)
-        return cast(PersonalAccount, made["data"])
+        return _created(self._post("personal_account", profile, options, once=True))
 
     def create_personal_with_documents(
         self, profile: NewPersonalAccountForm, **options: Unpack[CallOptions]
-    ) -> PersonalAccount:
+    ) -> CreatedAccount:
         """The same as `create_personal`, with documents: JPEG, PNG or PDF, 10 MiB each and 25 MiB in all."""
         call = Call("POST", "/account/personal_account", _VERSION, form=profile, once=True)
-        return cast(PersonalAccount, self._send(call, options)["data"])
+        return _created(self._send(call, options))
 
     def create_business(
         self, business: NewBusinessAccount, **options: Unpack[CallOptions]
@@ -86,11 +100,13 @@ class AccountCalls:
 
     def register(
         self, registration: NewRegistration, **options: Unpack[CallOptions]
-    ) -> Registration:
-        """Ask the holder of an account to let you act for them. Not repeated when its outcome is unknown."""
-        return cast(
-            Registration, self._post("register_account", registration, options, once=True)
-        )
+    ) -> SentRegistration:
+        """Ask the holder of an account to let you act for them.
+
+        Store a `request_id` as for `create_personal`. Not repeated when its outcome is unknown.
+        """
+        sent = self._post("register_account", registration, options, once=True)
+        return cast(SentRegistration, sent)
 
     def balance(self, mobile_number: str, **options: Unpack[CallOptions]) -> Balance:
         """Read the balance of an account."""
@@ -109,3 +125,7 @@ class AccountCalls:
             return Page(found["data"]["transactions"], found["data"]["next_cursor"])
 
         return PageList(fetch_page)
+
+
+def _created(made: dict[str, Any]) -> CreatedAccount:
+    return cast(CreatedAccount, {**made["data"], "request_id": made["request_id"]})

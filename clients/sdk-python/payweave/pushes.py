@@ -7,7 +7,7 @@ import hmac
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Union, cast
 
@@ -86,7 +86,7 @@ def verify_onboarding_callback(
     *,
     signing_secrets: Sequence[str],
     keys: Sequence[SealingKey],
-    authorisation_token: str,
+    authorisation_token: str | Callable[[OnboardingCallback], str | None],
     tolerance: int = 300,
     now: float | None = None,
 ) -> SignedCallback:
@@ -98,7 +98,8 @@ def verify_onboarding_callback(
 
     :param signing_secrets: those of the institution, none of them empty; two while one replaces the other
     :param keys: shared keys of the institution, which open `authorisation-token`
-    :param authorisation_token: the one that you sent when you created or registered the account
+    :param authorisation_token: the one that you sent when you created or registered the account, or a function that finds it
+        by the `request_id` of a body whose signature is genuine, and returns None when you sent no such call
     :param tolerance: how far the time of the signature may be from yours, in seconds
     :param now: the current time in seconds since 1970; default: the clock
     """
@@ -113,9 +114,13 @@ def verify_onboarding_callback(
         raise
     except ValueError as error:
         raise WebhookError("authorisation-token does not open") from error
-    if not hmac.compare_digest(token.encode(), authorisation_token.encode()):
+    callback = SignedCallback(*_ids(headers), cast(OnboardingCallback, _parse(raw_body)))
+    sent = authorisation_token
+    if not isinstance(sent, str):
+        sent = sent(callback.body)
+    if sent is None or not hmac.compare_digest(token.encode(), sent.encode()):
         raise WebhookError("the authorisation token is not the one that you sent")
-    return SignedCallback(*_ids(headers), cast(OnboardingCallback, _parse(raw_body)))
+    return callback
 
 
 def verify_signature(

@@ -235,7 +235,7 @@ class Calls(TestCase):
         self.assertEqual(server.seen, [])
 
     def test_a_field_that_is_none_is_left_out_of_a_form_as_of_a_body(self):
-        server, client = self.against((200, {"data": {}}))
+        server, client = self.against((200, {"request_id": "r1", "data": {}}))
         profile = {"first_name": "Efua", "dob": None, "selfie": b"png", "passport": None}
         client.accounts.create_personal_with_documents(profile)
         client.accounts.create_personal(profile | {"selfie": None})
@@ -348,7 +348,7 @@ NOTIFY = (
 )
 KEY = SealingKey("0a0b0c0d", "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=")
 NOW = 1_795_255_530
-BODY = b'{"institution_name":"Demo Wallet"}'
+BODY = b'{"request_id":"r1","institution_name":"Demo Wallet"}'
 
 
 def signed(**changes):
@@ -431,6 +431,33 @@ class Pushes(TestCase):
         for name, change in changes.items():
             with self.subTest(name), self.assertRaises(WebhookError):
                 signed(**change)
+
+    def test_the_token_of_a_signed_callback_is_found_by_its_body_once_its_signature_is_genuine(self):
+        read = []
+
+        def verify(token, **changes):
+            def find(body):
+                read.append(body["request_id"])
+                return token
+
+            return signed(authorisation_token=find, **changes)
+
+        self.assertEqual(verify("my-own-token").body["request_id"], "r1")
+        for token in ("another-token", None):
+            with self.subTest(token), self.assertRaises(WebhookError):
+                verify(token)
+        self.assertEqual(read, ["r1"] * 3)
+        with self.assertRaises(WebhookError):
+            verify("my-own-token", signing_secrets=["newer"])
+        self.assertEqual(len(read), 3)
+
+    def test_a_call_that_leads_to_a_signed_callback_returns_the_id_by_which_the_callback_is_found(self):
+        made = {"request_id": "r1", "data": {"account_id": "a1"}, "challengeId": "c1"}
+        _, client = self.against((200, made))
+        account = {"account_id": "a1", "request_id": "r1"}
+        self.assertEqual(client.accounts.create_personal({}), account)
+        self.assertEqual(client.accounts.create_personal_with_documents({}), account)
+        self.assertEqual(client.accounts.register({})["request_id"], "r1")
 
     def test_a_callback_is_never_verified_with_an_empty_secret(self):
         for secrets in (["secret", ""], "secret"):
