@@ -22,7 +22,7 @@ export {
 } from './pushes.ts'
 export { openValue, type SealedPurpose, type SealingKey, sealValue } from './seal.ts'
 export type { QuoteName, TransactionName } from './transfers.ts'
-export type { CallOptions } from './transport.ts'
+export type { ApiResponse, CallOptions } from './transport.ts'
 export type * from './types/accounts.ts'
 export type * from './types/bills.ts'
 export type * from './types/lists.ts'

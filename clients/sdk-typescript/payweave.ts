@@ -4,7 +4,7 @@ import { billCalls } from './bills.ts'
 import { deliveryCalls } from './deliveries.ts'
 import { paymentCalls } from './payments.ts'
 import { institutionCalls, quoteCalls } from './transfers.ts'
-import { createTransport } from './transport.ts'
+import { type ApiResponse, createTransport } from './transport.ts'
 
 /** Who calls, and how. */
 export type PayweaveOptions = {
@@ -20,7 +20,10 @@ export type PayweaveOptions = {
   ipAddress: string
   /** Name of your software, added to that of the SDK. */
   userAgent?: string
-  /** Time for one attempt, in milliseconds; default 30,000, which is more than the API takes for any response. */
+  /**
+   * Time for one attempt, in milliseconds; default 30,000, and 60,000 for a form with documents, which is more than the API
+   * takes for any response.
+   */
   timeoutMs?: number
   /**
    * How often a call is repeated after a transient error; default 3, and 0 for never. While the first call with an
@@ -29,6 +32,11 @@ export type PayweaveOptions = {
   maxRetries?: number
   /** In place of the global `fetch`. */
   fetch?: typeof fetch
+  /**
+   * Called with each response of the API, also before a repeat: for `PW-Warning`, `RateLimit` and `Deprecation` in its
+   * headers. What it throws, the call rejects with.
+   */
+  onResponse?: (response: ApiResponse) => void
 }
 
 /** A client; its calls are grouped by resource. */
@@ -65,7 +73,6 @@ export function createPayweave(options: PayweaveOptions) {
   const send = createTransport({
     ...options,
     userAgent: userAgent === undefined ? sdkName : `${sdkName} ${userAgent}`,
-    timeoutMs: options.timeoutMs ?? 30_000,
     maxRetries: options.maxRetries ?? 3,
     fetch: options.fetch ?? fetch,
   })

@@ -10,10 +10,19 @@ export type TransportOptions = {
   originCountry: string
   ipAddress: string
   userAgent: string
-  /** Time for one attempt, in milliseconds. */
-  timeoutMs: number
+  /** Time for one attempt, in milliseconds; by default 30,000, and 60,000 for a form. */
+  timeoutMs?: number
   maxRetries: number
   fetch: typeof fetch
+  onResponse?: (response: ApiResponse) => void
+}
+
+/** What a response has beside its body. */
+export type ApiResponse = {
+  status: number
+  headers: Headers
+  /** Id of the request. */
+  requestId: string
 }
 
 /** One call. */
@@ -45,6 +54,8 @@ export type CallOptions = {
 /** Sends a call. Rejects with a PayweaveError, and with the reason of `signal` when that aborts. */
 export type Send = <T>(call: Call, options?: CallOptions) => Promise<T>
 
+/** More than the API takes for any response. A form may take 30 s to send, and 15 s until its response. */
+const defaultTimeoutMs = { json: 30_000, form: 60_000 }
 const firstPauseMs = 250
 const maxPauseMs = 8_000
 /** A longer `Retry-After` is for the caller to honour: the error has it. */
@@ -100,12 +111,16 @@ function pauseMs(retries: number, { retryAfterS = 0 }: PayweaveError): number {
 async function exchange(
   client: TransportOptions,
   call: Call,
-  { signal, requestId, timeoutMs = client.timeoutMs }: CallOptions & { requestId: string },
+  { signal, requestId, ...options }: CallOptions & { requestId: string },
 ): Promise<{ body: unknown } | { error: PayweaveError }> {
   const { method, path, body } = call
+  const usualMs = defaultTimeoutMs[body instanceof FormData ? 'form' : 'json']
+  const timeoutMs = options.timeoutMs ?? client.timeoutMs ?? usualMs
   const timeout = AbortSignal.timeout(timeoutMs)
+  let response: Response
+  let text: string
   try {
-    const response = await client.fetch(urlOf(client, call), {
+    response = await client.fetch(urlOf(client, call), {
       method,
       headers: headersOf(client, call, requestId),
       // A redirect would carry the keys to another address.
@@ -113,9 +128,7 @@ async function exchange(
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
     })
-    const found = parse(await response.text())
-    if (response.ok && found !== undefined) return { body: found }
-    return { error: refusal(response, found ?? {}, requestId) }
+    text = await response.text()
   } catch (cause) {
     const message = timeout.aborted
       ? `${method} ${path} got no response within ${timeoutMs} ms`
@@ -123,6 +136,11 @@ async function exchange(
     const facts = { status: 0, reason: 'NO_RESPONSE', message, requestId, cause }
     return { error: new PayweaveError(facts) }
   }
+  const { status, headers } = response
+  client.onResponse?.({ status, headers, requestId: headers.get('pw-request-id') ?? requestId })
+  const found = parse(text)
+  if (response.ok && found !== undefined) return { body: found }
+  return { error: refusal(response, found ?? {}, requestId) }
 }
 
 function urlOf({ baseUrl }: TransportOptions, { path, version, query = {} }: Call): URL {

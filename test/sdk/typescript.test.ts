@@ -1,6 +1,6 @@
 // Tests what the TypeScript SDK does about failures, pages and waits, against a server that answers as wanted.
 import { describe, expect, it, vi } from 'vitest'
-import { createPayweave } from '../../clients/sdk-typescript/index.ts'
+import { type ApiResponse, createPayweave } from '../../clients/sdk-typescript/index.ts'
 import { eventually } from '../support/eventually.ts'
 import { against, credentials, errorOf, type Reply, refused, serveReplies } from './harness.ts'
 
@@ -10,7 +10,7 @@ const payer = {
   payment_method: 'wallet',
 } as const
 const order = { id: 'order-1', amount: '25.00', currency: 'USD', payers: [payer] }
-const created: Reply = { status: 200, body: { payment_details: { id: 'p1' } } }
+const created = { status: 200, body: { payment_details: { id: 'p1' } } }
 const bill = {
   biller_code: 'A',
   product_code: 'B',
@@ -152,6 +152,38 @@ describe('a call', () => {
       message: 'GET /payments/status got no response within 50 ms',
     })
     expect(aborted).toBe(2)
+  })
+
+  it('a form has 60 seconds by default, any other call 30, and both what the caller says', async () => {
+    const timeouts = vi.spyOn(AbortSignal, 'timeout')
+    const made: Reply = { status: 200, body: { data: {} } }
+    const profile = {
+      first_name: 'Efua',
+      last_name: 'Sutherland',
+      email: 'efua@example.com',
+      mobile_number: '+12025550100',
+      institution_name: 'Demo Wallet',
+    }
+    const { accounts } = (await against([made])).payweave
+    await accounts.createPersonalWithDocuments(profile)
+    await accounts.createPersonal(profile)
+    const own = (await against([made], { timeoutMs: 40_000 })).payweave.accounts
+    await own.createPersonalWithDocuments(profile)
+    await own.createPersonalWithDocuments(profile, { timeoutMs: 50_000 })
+    const found = timeouts.mock.calls.map(([ms]) => ms)
+    timeouts.mockRestore()
+    expect(found).toEqual([60_000, 30_000, 40_000, 50_000])
+  })
+
+  it('a caller sees the headers of each response, also of those before a repeat', async () => {
+    const headers = { 'pw-request-id': 'r1', 'pw-warning': 'unknown field: colour' }
+    const seen: unknown[] = []
+    const onResponse = ({ status, headers: found, requestId }: ApiResponse) =>
+      seen.push([status, found.get('PW-Warning'), requestId])
+    const busy = { ...(refused(503, 'SERVICE_UNAVAILABLE') as object), status: 503, headers }
+    const { payweave } = await against([busy, 'break', { ...created, headers }], { onResponse })
+    await payweave.payments.create(order)
+    expect(seen).toEqual([503, 200].map((status) => [status, headers['pw-warning'], 'r1']))
   })
 
   it('a call ends when its caller aborts it, also between attempts', async () => {

@@ -1,6 +1,6 @@
 """Payments by Payweave: typed calls, safe retries, pages, sealed values and webhooks."""
 
-from ._transport import CallOptions
+from ._transport import ApiResponse, CallOptions
 from ._version import __version__
 from ._wait import WaitOptions
 from .client import Payweave
@@ -10,6 +10,7 @@ from .pushes import Push, SignedCallback, read_push, verify_onboarding_callback,
 from .seal import SealingKey, open_value, seal_value
 
 __all__ = [
+    "ApiResponse",
     "CallOptions",
     "Page",
     "PageList",

@@ -10,16 +10,20 @@ import re
 import ssl
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from decimal import Decimal
+from email.message import Message
 from typing import Any, TypedDict, cast
 from urllib.parse import urlencode, urlsplit
 
 from ._connections import Connections
 from .errors import PayweaveError
 
+# More than the API takes for any response. A form may take 30 s to send, and 15 s until its response.
+_TIMEOUT_S = 30.0
+_FORM_TIMEOUT_S = 60.0
 _FIRST_PAUSE_S = 0.25
 _MAX_PAUSE_S = 8.0
 # A longer Retry-After is for the caller to honour: the error has it.
@@ -40,6 +44,17 @@ class CallOptions(TypedDict, total=False):
     """Seconds for one attempt, in place of that of the client."""
     max_retries: int
     """In place of that of the client; 0: the call is sent once."""
+
+
+@dataclass(frozen=True)
+class ApiResponse:
+    """What a response has beside its body."""
+
+    status: int
+    headers: Message
+    """Read one by `headers.get(name)`, in any case."""
+    request_id: str
+    """Id of the request."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +82,11 @@ class Transport:
         base_url: str,
         headers: Mapping[str, str],
         *,
-        timeout: float,
+        timeout: float | None,
         max_retries: int,
         ssl_context: ssl.SSLContext | None,
         proxy: str | None,
+        on_response: Callable[[ApiResponse], None] | None,
     ) -> None:
         url = urlsplit(base_url)
         if url.scheme not in ("http", "https") or not url.hostname:
@@ -79,6 +95,7 @@ class Transport:
         self._headers = dict(headers)
         self._timeout = timeout
         self._max_retries = max_retries
+        self._on_response = on_response
         self._connections = Connections(url, ssl_context, proxy)
 
     def close(self) -> None:
@@ -90,7 +107,8 @@ class Transport:
         for name in sorted(set(options) - CallOptions.__optional_keys__):
             raise TypeError(f"{call.path} takes no option {name!r}")
         request_id = options.get("request_id", str(uuid.uuid4()))
-        timeout = options.get("timeout", self._timeout)
+        usual = _TIMEOUT_S if call.form is None else _FORM_TIMEOUT_S
+        timeout = options.get("timeout", usual if self._timeout is None else self._timeout)
         max_retries = options.get("max_retries", self._max_retries)
         body, content_type = _content(call)
         headers = {**self._headers, **content_type, **call.headers, "PW-request-id": request_id}
@@ -141,6 +159,9 @@ class Transport:
             connection.close()
         else:
             self._connections.give(connection)
+        if self._on_response is not None:
+            request_id = response.headers.get("PW-request-id", headers["PW-request-id"])
+            self._on_response(ApiResponse(response.status, response.headers, request_id))
         found = _parse(content)
         if 200 <= response.status < 300 and found is not None:
             return found

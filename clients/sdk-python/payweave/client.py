@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import ssl
+from collections.abc import Callable
 
-from ._transport import Transport
+from ._transport import ApiResponse, Transport
 from ._version import __version__
 from .accounts import AccountCalls
 from .bills import BillCalls
@@ -30,10 +31,11 @@ class Payweave:
         origin_country: str,
         ip_address: str,
         user_agent: str | None = None,
-        timeout: float = 30.0,
+        timeout: float | None = None,
         max_retries: int = 3,
         ssl_context: ssl.SSLContext | None = None,
         proxy: str | None = None,
+        on_response: Callable[[ApiResponse], None] | None = None,
     ) -> None:
         """Make a client. Raises a ValueError that names options which are empty or have characters that no header takes, and
         for a proxy that is no http address. It never shows the values.
@@ -44,13 +46,15 @@ class Payweave:
         :param origin_country: ISO 3166-1 alpha-2 code of the country of your transactions
         :param ip_address: address of your server, which the allow-list of your project has
         :param user_agent: name of your software, added to that of the SDK
-        :param timeout: seconds for one attempt, from opening the connection to the end of the response; the default is
-            more than the API takes for any response
+        :param timeout: seconds for one attempt, from opening the connection to the end of the response; default 30, and 60
+            for a form with documents, which is more than the API takes for any response
         :param max_retries: how often a call is repeated after a transient error, 0 for never. While the first call with an
             `idempotency_key` runs, a call is repeated for up to 60 seconds, however often that is
         :param ssl_context: in place of the default one
         :param proxy: address of the proxy through which an https address is reached, `http://[name:password@]host:port`;
             an empty text for none; default: that of HTTPS_PROXY and NO_PROXY, as the standard library reads them
+        :param on_response: called with each response of the API, also before a repeat: for `PW-Warning`, `RateLimit` and
+            `Deprecation` in its headers. What it raises, the call raises
         """
         required = {
             "base_url": base_url,
@@ -82,6 +86,7 @@ class Payweave:
             max_retries=max_retries,
             ssl_context=ssl_context,
             proxy=proxy,
+            on_response=on_response,
         )
         send = self._transport.send
         self.payments = PaymentCalls(send, api_key)

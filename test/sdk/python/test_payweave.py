@@ -13,6 +13,7 @@ from unittest.mock import patch
 from urllib.parse import parse_qs, urlsplit
 
 import payweave
+from payweave._transport import Transport
 from payweave import Payweave, PayweaveError, SealingKey, WaitError, WebhookError, seal_value
 
 CREDENTIALS = {
@@ -221,6 +222,31 @@ class Calls(TestCase):
         for _ in range(2):
             self.assertTrue(server.arrived.acquire(timeout=30))
         self.assertEqual(len(server.seen), 2)
+
+    def test_a_form_has_60_seconds_by_default_any_other_call_30_and_both_what_the_caller_says(self):
+        found = []
+
+        def exchange(_, call, body, headers, timeout):
+            found.append(timeout)
+            return {"data": {}, "request_id": "r1"}
+
+        with patch.object(Transport, "_exchange", exchange):
+            _, client = self.against(CREATED)
+            client.accounts.create_personal_with_documents({})
+            client.accounts.create_personal({})
+            _, client = self.against(CREATED, timeout=40)
+            client.accounts.create_personal_with_documents({})
+            client.accounts.create_personal_with_documents({}, timeout=50)
+        self.assertEqual(found, [60, 30, 40, 50])
+
+    def test_a_caller_sees_the_headers_of_each_response_also_of_those_before_a_repeat(self):
+        headers = {"PW-request-id": "r1", "PW-Warning": "unknown field: colour"}
+        seen = []
+        replies = ((*refused(503, "SERVICE_UNAVAILABLE"), headers), "break", (*CREATED, headers))
+        _, client = self.against(*replies, on_response=seen.append)
+        client.payments.create(ORDER)
+        found = [(one.status, one.headers.get("pw-warning"), one.request_id) for one in seen]
+        self.assertEqual(found, [(status, headers["PW-Warning"], "r1") for status in (503, 200)])
 
     def test_a_call_follows_no_redirect_which_would_carry_the_keys_elsewhere(self):
         other, _ = self.against(CREATED)
