@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ._remedies import REMEDIES
 
 
@@ -37,6 +39,10 @@ class PayweaveError(Exception):
         self.retry_after = retry_after
         """Seconds after which the API asks for the same request again."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception is pickled as a call with its message alone, but this one takes its facts by name.
+        return _restored, (type(self), self.message), self.__dict__
+
     @property
     def how_to_fix(self) -> str:
         """What to do about it, in a sentence."""
@@ -49,6 +55,10 @@ class PayweaveError(Exception):
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.message} (request {self.request_id})"
+
+
+def _restored(kind: type[PayweaveError], message: str) -> PayweaveError:
+    return kind.__new__(kind, message)
 
 
 class WaitError(Exception):

@@ -1,8 +1,10 @@
 """Tests what the Python SDK does about failures, pages, waits and pushes, against a server that answers as wanted."""
 
+import copy
 import hashlib
 import hmac
 import json
+import pickle
 import re
 import threading
 import time
@@ -292,6 +294,13 @@ class Errors(TestCase):
         self.assertEqual((error.field, error.doc_url), ("amount", "https://x/docs/errors#A"))
         self.assertRegex(error.how_to_fix, "^Correct the field")
         self.assertNotIn("pwk_", repr(vars(error)))
+
+    def test_an_error_keeps_its_facts_when_it_goes_to_another_process(self):
+        _, client = self.against(refused(429, "RATE_LIMIT_EXCEEDED", field="x"), max_retries=0)
+        error = self.error_of(client.payments.create, ORDER)
+        for found in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+            self.assertEqual((str(found), found.args), (str(error), error.args))
+            self.assertEqual(vars(found), vars(error))
 
     def test_an_error_has_the_code_inside_data_and_the_status_where_there_is_none(self):
         _, client = self.against((409, {"message": "no", "data": {"errorCode": "AMBIGUOUS_MATCH"}}))
