@@ -74,7 +74,7 @@ export function paymentCalls(send: Send, api_key: string) {
       const look = ({ payment_details: { status: is } }: PaymentSnapshot) => ({
         is,
         isWanted: is === wanted,
-        isFinal: !followers[is].includes(wanted),
+        isFinal: followers[is]?.includes(wanted) === false,
       })
       return waitUntil((callOptions) => status(id, callOptions), look, options)
     },
@@ -100,8 +100,8 @@ export function paymentCalls(send: Send, api_key: string) {
   }
 }
 
-/** The statuses that a request may still reach. */
-const followers: Record<PaymentStatus, readonly PaymentStatus[]> = {
+/** The statuses that a request may still reach. A newer API may send statuses that this version does not know. */
+const followers: { [status in PaymentStatus]?: readonly PaymentStatus[] } = {
   Pending: ['Partially_paid', 'paid', 'Cancelled', 'Expired', 'Failed', 'Refunded'],
   Partially_paid: ['paid', 'Expired', 'Failed', 'Refunded'],
   paid: ['Refunded'],

@@ -283,10 +283,11 @@ describe('a list', () => {
 describe('a wait', () => {
   const state = (status: string): Reply => ({ status: 200, body: { payment_details: { status } } })
 
-  it('a wait ends with the wanted state', async () => {
-    const { payweave, seen } = await against([state('Pending'), state('paid')])
+  it('a wait ends with the wanted state, and goes on in a state that the SDK does not know', async () => {
+    const states = ['Pending', 'Of_a_newer_API', 'paid'].map(state)
+    const { payweave, seen } = await against(states)
     await payweave.payments.waitFor('p1', 'paid', { everyMs: 1 })
-    expect(seen).toHaveLength(2)
+    expect(seen).toHaveLength(3)
   })
 
   it('a wait ends with an error when the state cannot come, or the time is over', async () => {

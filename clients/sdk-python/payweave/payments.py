@@ -31,11 +31,15 @@ PaymentStatus = Literal[
 
 _CONTRACT = "2024-10-01"
 _EXTENSION = "2026-12-01"
-# The statuses that a request may still reach.
+# The statuses that a request may still reach. A newer API may send statuses that this version does not know.
 _FOLLOWERS: dict[str, tuple[str, ...]] = {
     "Pending": ("Partially_paid", "paid", "Cancelled", "Expired", "Failed", "Refunded"),
     "Partially_paid": ("paid", "Expired", "Failed", "Refunded"),
     "paid": ("Refunded",),
+    "Cancelled": (),
+    "Expired": (),
+    "Failed": (),
+    "Refunded": (),
 }
 
 
@@ -113,7 +117,7 @@ class PaymentCalls:
 
         def look(found: PaymentSnapshot) -> tuple[str, bool, bool]:
             status = found["payment_details"]["status"]
-            return status, status == wanted, wanted not in _FOLLOWERS.get(status, ())
+            return status, status == wanted, wanted not in _FOLLOWERS.get(status, (wanted,))
 
         return wait_until(lambda calls, end: self._status(id, calls, end), look, options)
 

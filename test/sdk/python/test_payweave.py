@@ -336,10 +336,11 @@ class Waits(TestCase):
     def state(self, status):
         return 200, {"payment_details": {"status": status}}
 
-    def test_a_wait_ends_with_the_wanted_state(self):
-        server, client = self.against(self.state("Pending"), self.state("paid"))
+    def test_a_wait_ends_with_the_wanted_state_and_goes_on_in_a_state_that_the_sdk_does_not_know(self):
+        states = ("Pending", "Of_a_newer_API", "paid")
+        server, client = self.against(*map(self.state, states))
         client.payments.wait_for("p1", "paid", every=0.001)
-        self.assertEqual(len(server.seen), 2)
+        self.assertEqual(len(server.seen), 3)
 
     def test_a_wait_ends_with_an_error_when_the_state_cannot_come_or_the_time_is_over(self):
         _, client = self.against(self.state("Expired"))
