@@ -1,9 +1,10 @@
 // Packs the TypeScript SDK as for publishing and uses the package as a shop does, in an empty folder with the Node.js of this machine.
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { blocksOf, isGuide, pages } from '../docs/pages.ts'
 import { serveHttp } from '../support/http-server.ts'
 import { nodes } from '../support/nodes.ts'
 import { temporaryFolder } from '../support/servers.ts'
@@ -91,20 +92,39 @@ describe('the package of the TypeScript SDK', () => {
     })
   })
 
-  it.each(['typed.mts', 'typed.cts'])('the package has types for strict callers in %s', (file) => {
-    // A module of CommonJS has no top-level await.
-    const [imports = '', rest = ''] = typed.split('\n\n')
-    const wrapped = `${imports}\nasync function main() {\n${rest}\n}\nvoid main`
-    const text = file.endsWith('.mts') ? typed : wrapped
-    writeFileSync(join(folder, file), text)
+  /** What the compiler finds in programs, which it reads as strictly as it can unless `words` say otherwise. */
+  function expectNoErrors(files: Record<string, string>, words: string[] = []) {
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text)
     const types = join(folder, 'node_modules', '@types')
     rmSync(types, { force: true })
     symlinkSync(join(root, 'node_modules', '@types'), types)
     const strict = '--noEmit --strict --module nodenext --target es2022 --types node'.split(' ')
     const tsc = join(root, 'node_modules', '.bin', 'tsc')
-    const { status, stdout } = spawnSync(tsc, [...strict, file], { cwd: folder })
+    const all = [...strict, ...words, ...Object.keys(files)]
+    const { status, stdout } = spawnSync(tsc, all, { cwd: folder })
     expect(String(stdout)).toBe('')
     expect(status).toBe(0)
+  }
+
+  it('the package has types for strict callers of either kind of module', () => {
+    // A module of CommonJS has no top-level await.
+    const [imports = '', rest = ''] = typed.split('\n\n')
+    const wrapped = `${imports}\nasync function main() {\n${rest}\n}\nvoid main`
+    expectNoErrors({ 'typed.mts': typed, 'typed.cts': wrapped })
+  })
+
+  it('the samples of the guides have no errors of types', () => {
+    const programs = pages()
+      .filter(isGuide)
+      .map((page) => {
+        const name = page === 'docs/guides/set-up.md' ? 'client' : basename(page, '.md')
+        const blocks = blocksOf(page).filter(({ language }) => language === 'ts')
+        return [`${name}.mts`, blocks.map(({ code }) => code).join('\n')] as const
+      })
+      .filter(([, code]) => code !== '')
+    expect(programs.length).toBeGreaterThan(10)
+    // They are JavaScript too, whose parameters have no types.
+    expectNoErrors(Object.fromEntries(programs), ['--noImplicitAny', 'false'])
   })
 
   it('the package holds code and declarations, needs no other package, and has its version in each request', () => {

@@ -37,7 +37,7 @@ const printed: Record<string, RegExp> = {
     /^(.*Pending"?)\n(payment_created)\n(.*Cancelled"?)\n(notify.*)\n([0-9a-f-]{36})\n$/,
   webhooks: /pw-delivery-id[^]*\n[0-9a-f-]{36}\n$|^order-\S+ is paid: ship it\n204 204\n$/,
   accounts: /^available.*\npending_review\n(|completed\n|.*"onboarding_status.*completed.*\n)$/,
-  'account-data': /^available\nUSD.*\n([^]*\n)?[0-9a-f-]{36}\nBusiness account created\.\n$/,
+  'account-data': /^available\nUSD.*\n([^]*\n)?[0-9a-f-]{36}\n(Business account created\.|32)\n$/,
   transfers: /^6\.78\n(.*success.*\n)?completed\n$/,
   quotes: /^1\.47\nactive\n6\.7829\n([^]*\n)?$/,
   'bill-payments': /^SUCCESS\n.*SUCCESS"?\nPWBP-[0-9A-Z]{8}\n$/,
