@@ -30,7 +30,8 @@ export const ledgerCommands: Command[] = [
   {
     name: 'ledger check',
     operands: '',
-    summary: 'Checks the rules of the ledger; exits with 1 on a violation.',
+    summary:
+      'Checks the rules of the ledger, for a minute at most; exits with 1 on a violation, or if a rule was not checked.',
     options: accountsOptions,
     run: (context) => withAccounts(context, check),
   },
@@ -38,7 +39,7 @@ export const ledgerCommands: Command[] = [
     name: 'ledger last-check',
     operands: '',
     summary:
-      'Shows what the check that accounts makes every five minutes found; exits with 1 on a violation.',
+      'Shows what the check that accounts makes every five minutes found; exits with 1 on a violation, or if a rule was not checked.',
     options: accountsOptions,
     run: (context) => withAccounts(context, lastCheck),
   },
@@ -104,6 +105,7 @@ async function check(context: CommandContext, connection: Connection): Promise<v
   else {
     for (const { rule, description } of answer.findings) print(`${rule}  ${printable(description)}`)
     print(`checked ${answer.transfersChecked} transfers  found ${answer.findings.length}`)
+    printUnchecked(context, answer.uncheckedRules)
   }
   let refusedCount = 0
   for await (const refused of refusedPages(connection)) {
@@ -114,16 +116,29 @@ async function check(context: CommandContext, connection: Connection): Promise<v
     }
   }
   if (answer.findings.length + refusedCount > 0) throw new Error('the ledger violates a rule')
+  requireChecked(answer.uncheckedRules)
 }
 
-async function lastCheck({ json, print }: CommandContext, connection: Connection): Promise<void> {
+function printUnchecked({ print }: CommandContext, uncheckedRules: readonly string[]): void {
+  for (const rule of uncheckedRules) print(`${printable(rule)}  not checked`)
+}
+
+/** Throws an Error when a rule was not checked. */
+function requireChecked(uncheckedRules: readonly string[]): void {
+  if (uncheckedRules.length > 0) throw new Error('not every rule could be checked')
+}
+
+async function lastCheck(context: CommandContext, connection: Connection): Promise<void> {
+  const { json, print } = context
   const answer = await connection.client(LedgerService).getLastLedgerCheck({})
-  const { findings, transfersChecked, checkTime } = answer
+  const { findings, transfersChecked, checkTime, uncheckedRules } = answer
   if (json) print(jsonLine(GetLastLedgerCheckResponseSchema, answer))
   else {
     for (const { rule, description } of findings) print(`${rule}  ${printable(description)}`)
     const when = `checked ${transfersChecked} transfers at ${time(checkTime)}`
-    print(checkTime === undefined ? 'no check so far' : `${when}  found ${findings.length}`)
+    print(checkTime === undefined ? 'no whole check so far' : `${when}  found ${findings.length}`)
+    printUnchecked(context, uncheckedRules)
   }
   if (findings.length > 0) throw new Error('the ledger violates a rule')
+  requireChecked(uncheckedRules)
 }

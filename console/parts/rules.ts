@@ -150,7 +150,7 @@ export const rules: readonly Rule[] = [
   page('PayweaveEventsNotConfirmed', 300, above(120, unconfirmed)),
   page('PayweaveEventsRefused', 60, above(0, ...deadLetters)),
   page('PayweaveLedgerBroken', 0, above(0, metric('payweave_ledger_findings'))),
-  ticket('PayweaveLedgerNotChecked', 600, { ...above(1_800, checked), as: 'age' }),
+  ticket('PayweaveLedgerNotChecked', 600, { ...above(1_800, checked), by: ['rule'], as: 'age' }),
   page('PayweaveSettlementsRefused', 60, above(0, refused)),
   ticket('PayweaveSettlementsNotCompared', 300, above(600, compared)),
   page('PayweaveBackEndSilent', 300, { ...above(900, ...backEndTasks), by: ['kind'] }),

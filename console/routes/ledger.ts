@@ -39,7 +39,7 @@ const maxFindings = 20
 /** Refused settlements of a page; each has two forms. */
 const pageSize = 20
 const csvPageSize = 200
-/** The check reads the whole ledger. */
+/** The check reads the whole ledger. It answers before this, with what it has checked by then. */
 const checkTimeoutMs = 60_000
 
 /** Registers `/ledger` and its check. */
@@ -66,12 +66,12 @@ export function registerLedger(app: FastifyInstance, { worker, clients }: Option
       return sendSections(reply, {
         title: 'Check of the ledger',
         notice:
-          found.findings.length === 0
+          found.findings.length + found.uncheckedRules.length === 0
             ? `${found.transfersChecked} transfers keep every rule.`
             : undefined,
         sections: [
           {
-            ...findingsOf(found.findings),
+            ...findingsOf(found.findings, found.uncheckedRules),
             rpc: 'payweave.accounts.v1.LedgerService/CheckLedger',
           },
         ],
@@ -139,12 +139,12 @@ async function show(work: Work, clients: Clients) {
     sections: [
       {
         heading: 'Rules',
-        note: 'Accounts checks every transfer, hold and balance every five minutes. A check locks nothing and may take a minute.',
+        note: 'Accounts checks every transfer, hold and balance every five minutes. A check that you start locks nothing and stops after a minute.',
         facts: [
           ['Last check', last.checkTime === undefined ? text('none') : { at: last.checkTime }],
           ['Transfers', count(last.transfersChecked)],
         ],
-        ...findingsOf(last.findings.slice(0, maxFindings)),
+        ...findingsOf(last.findings.slice(0, maxFindings), last.uncheckedRules),
         forms: [
           {
             action: '/ledger/check',
@@ -189,10 +189,17 @@ async function show(work: Work, clients: Clients) {
   })
 }
 
-/** The list of what violates the rules. */
-function findingsOf(findings: LedgerFinding[]): Pick<Section, 'warning' | 'table'> {
+/** The list of what violates the rules, and which of them could not be checked. */
+function findingsOf(
+  findings: LedgerFinding[],
+  uncheckedRules: readonly string[],
+): Pick<Section, 'warning' | 'table'> {
+  const violated = findings.length === 0 ? [] : ['The ledger violates its rules.']
+  const unchecked =
+    uncheckedRules.length === 0 ? [] : [`Not checked: ${uncheckedRules.join(', ')}.`]
+  const warning = [...violated, ...unchecked].join(' ')
   return {
-    warning: findings.length === 0 ? undefined : 'The ledger violates its rules.',
+    warning: warning || undefined,
     table: {
       head: ['Rule', 'Finding'],
       empty: 'No finding.',

@@ -42,10 +42,7 @@ beforeAll(async () => {
     identity: identityOf('accounts'),
     log: silentLog,
     routes: (router) =>
-      router.service(
-        LedgerService,
-        ledgerService({ db, writer: batchingLedger(db), checkDb: db, lastCheck: () => undefined }),
-      ),
+      router.service(LedgerService, ledgerService({ db, writer: batchingLedger(db), checkDb: db })),
   })
   const url = `http://127.0.0.1:${server.port}`
   pool = createRpcPool(url)

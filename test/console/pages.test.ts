@@ -106,6 +106,7 @@ it('Now shows what is wrong with the parts, what waits, and alerts with their ru
   expect(ledger.replaceAll(/\s+/g, ' ')).toContain(
     'Last check 2026-01-02 03:04:05 UTC Transfers 3 Rule Finding L1',
   )
+  expect(ledger).toContain('The ledger violates its rules. Not checked: L5.')
   part.ready = { status: 'ready', parts: {} }
   part.metrics = part.metrics.filter((line) => !line.includes('findings'))
   await parts.read()

@@ -13,7 +13,7 @@ export async function servePart() {
       'payweave_payments_tasks_open{kind="refund"} 3',
       'payweave_payments_tasks_open{kind="announce"} 41',
       'payweave_ledger_findings{rule="L3"} 1',
-      'payweave_ledger_check_time_seconds 1767323045',
+      'payweave_ledger_check_time_seconds{rule="L3"} 1767323045',
     ],
     ready: { status: 'not ready', parts: { database: true, broker: false } } as object,
     url: '',

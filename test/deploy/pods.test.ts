@@ -233,8 +233,8 @@ describe.each(overlays)('parts of %s', (overlay) => {
         const scaler = scalers.find((one) => one.spec.scaleTargetRef.name === metadata.name)
         const most = scaler?.spec.maxReplicas
         const surge = Number.parseInt(spec.strategy.rollingUpdate.maxSurge, 10) / 100
-        // The ledger of accounts reads whole tables on a connection of its own.
-        return (most + Math.ceil(most * surge)) * (pool + (metadata.name === 'accounts' ? 1 : 0))
+        // The periodic check of the ledger has two of its own, one of them for its lock, and the check by a call has one.
+        return (most + Math.ceil(most * surge)) * (pool + (metadata.name === 'accounts' ? 3 : 0))
       })
     expect(needed.length).toBeGreaterThanOrEqual(7)
     const [cluster] = ofKind(manifests, 'Cluster')

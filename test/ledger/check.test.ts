@@ -1,6 +1,7 @@
 // Shows that the checker finds every rule broken that somebody with a superuser's hands can break, and nothing in a whole ledger.
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
 import type { Database, Queryable } from '#platform/db/db.ts'
 import { ledgerService } from '../../services/accounts/ledger/api/ledger.ts'
@@ -12,6 +13,10 @@ import {
   readBalance,
   reverseTransfer,
 } from '../../services/accounts/ledger/operations/ledger.ts'
+import {
+  lockCheck,
+  readCheckRecords,
+} from '../../services/accounts/ledger/store/check-result-store.ts'
 import { countPendingRollUp } from '../../services/accounts/ledger/store/roll-up-store.ts'
 import {
   checkLedger,
@@ -68,6 +73,11 @@ async function findingsAfter(...changes: (string | Planting)[]): Promise<Finding
 
 type Planting = (tx: Queryable) => Promise<unknown>
 
+/** The metric that a rule was checked, and when. */
+function checkTimeOf(rule: string): RegExp {
+  return new RegExp(`payweave_ledger_check_time_seconds\\{rule="${rule}"\\} 1\\d{9}`)
+}
+
 async function rulesAfter(...changes: (string | Planting)[]): Promise<string[]> {
   return [...new Set((await findingsAfter(...changes)).map(({ rule }) => rule))]
 }
@@ -78,6 +88,36 @@ async function hold(q: Queryable, livesS: number): Promise<string> {
   const wanted = { projectId, holdId, address: { accountId }, currency: 'TTD', amountMinor: 1n }
   await createHold(q, { ...wanted, expireTime })
   return holdId
+}
+
+/** The job over a database, the metrics that it shows, and the handlers that read it; it has no earlier results. */
+async function startedChecks(checkDb: Database = db) {
+  await owner.run(statement('delete from accounts.ledger_check'), [])
+  const registry = new Registry()
+  const metrics = ledgerMetrics(registry, {
+    countPendingRollUp: () => countPendingRollUp(db),
+    readCheckRecords: () => readCheckRecords(db),
+  })
+  const checks = startChecks({ db, checkDb, log: silentLog, metrics })
+  const service = ledgerService({ db, writer: batchingLedger(db), checkDb })
+  return {
+    close: checks.close,
+    shown: () => registry.metrics(),
+    last: async () => service.getLastLedgerCheck({} as never, {} as never),
+    checkWithin: async (ms: number) =>
+      service.checkLedger({} as never, { timeoutMs: () => ms } as never),
+  }
+}
+
+/** The database, on which the statements that compare lines (L5) go over their limit of time. */
+function tooLarge(): Database {
+  return {
+    ...db,
+    rows: (sql, values) =>
+      sql.name === 'check_lines'
+        ? Promise.reject(new Failure('TIMEOUT', 'the statement took too long'))
+        : db.rows(sql, values),
+  }
 }
 
 describe('a whole ledger', () => {
@@ -187,8 +227,6 @@ describe('the checker finds', () => {
   })
 
   it('the checker shows what fx_rounding has in each currency, rolled up or not, of all projects', async () => {
-    const registry = new Registry()
-    const metrics = ledgerMetrics(registry, () => countPendingRollUp(db))
     const rounding = { internal: 'fx_rounding' } as const
     const position = { internal: 'fx_position' } as const
     const post = (projectId: string, amountMinor: bigint, currency: string) => {
@@ -199,13 +237,13 @@ describe('the checker finds', () => {
     await rollUpInternal(db, 100)
     await post(newId(), 4n, 'TTD')
     await post(projectId, 1n, 'JPY')
-    const checks = startChecks(db, silentLog, metrics)
+    const checks = await startedChecks()
     await eventually(async () =>
-      expect(await registry.metrics()).toContain(
+      expect(await checks.shown()).toContain(
         'payweave_ledger_fx_rounding_minor_units{currency="TTD"} 7',
       ),
     )
-    expect(await registry.metrics()).toContain(
+    expect(await checks.shown()).toContain(
       'payweave_ledger_fx_rounding_minor_units{currency="JPY"} 1',
     )
     await checks.close()
@@ -217,25 +255,51 @@ describe('the checker finds', () => {
     await owner.run(statement(many), [])
     const { findings } = await checkLedger(db)
     expect(findings.filter(({ rule }) => rule === 'L3')).toHaveLength(100)
-    const registry = new Registry()
-    const metrics = ledgerMetrics(registry, () => countPendingRollUp(db))
-    const checks = startChecks(db, silentLog, metrics)
-    // The time of a check is set last.
-    await eventually(async () =>
-      expect(await registry.metrics()).toMatch(/payweave_ledger_check_time_seconds 1\d{9}/),
-    )
-    expect(await registry.metrics()).toContain('payweave_ledger_findings{rule="L3"} 100')
-    const last = checks.last()
-    expect(last?.findings.filter(({ rule }) => rule === 'L3')).toHaveLength(100)
-    const service = ledgerService({
-      db,
-      writer: batchingLedger(db),
-      checkDb: db,
-      lastCheck: checks.last,
+    const checks = await startedChecks()
+    // L6 is checked last.
+    await eventually(async () => expect(await checks.shown()).toMatch(checkTimeOf('L6')))
+    expect(await checks.shown()).toContain('payweave_ledger_findings{rule="L3"} 100')
+    const last = await checks.last()
+    expect(last.findings?.filter(({ rule }) => rule === 'L3')).toHaveLength(100)
+    expect(last).toMatchObject({ uncheckedRules: [], checkTime: expect.anything() })
+    await checks.close()
+  })
+
+  it('a rule that cannot be checked is shown, and hides no other', async () => {
+    const checks = await startedChecks(tooLarge())
+    await eventually(async () => expect(await checks.shown()).toMatch(checkTimeOf('L6')))
+    const shown = await checks.shown()
+    expect(shown).toContain('payweave_ledger_findings{rule="L3"} 100')
+    expect(shown).toContain('payweave_ledger_check_time_seconds{rule="L5"} 0')
+    const last = await checks.last()
+    expect(last.uncheckedRules).toEqual(['L5'])
+    expect(last.checkTime).toBeUndefined()
+    expect(last.findings?.map(({ rule }) => rule)).toContain('L3')
+    expect(await checks.checkWithin(60_000)).toMatchObject({
+      findings: last.findings,
+      uncheckedRules: ['L5'],
     })
-    const answer = await service.getLastLedgerCheck({} as never, {} as never)
-    expect(answer.findings).toEqual(last?.findings)
-    expect(answer.checkTime).toBeDefined()
+    const late = await checks.checkWithin(0)
+    expect(late.uncheckedRules).toEqual(['L1', 'L2', 'L3', 'L4', 'L5', 'L6'])
+    await checks.close()
+  })
+
+  it('one replica checks at a time', async () => {
+    const other = await db.session()
+    expect(await lockCheck(other)).toBe(true)
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
+    const observed: Database = {
+      ...db,
+      async session() {
+        const session = await db.session()
+        void session.closed.then(resolve)
+        return session
+      },
+    }
+    const checks = await startedChecks(observed)
+    await ended
+    expect(await readCheckRecords(db)).toEqual([])
+    other.close()
     await checks.close()
   })
 })

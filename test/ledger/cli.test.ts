@@ -32,7 +32,10 @@ beforeAll(async () => {
     identity: openIdentity({ name: 'accounts', dir: path.join(dir, 'accounts'), log: silentLog }),
     log: silentLog,
     routes: (router) => {
-      router.service(LedgerService, { checkLedger: () => ({ transfersChecked: 3n }) })
+      router.service(LedgerService, {
+        checkLedger: () => ({ transfersChecked: 3n }),
+        getLastLedgerCheck: () => ({ uncheckedRules: ['L5'] }),
+      })
       router.service(SettlementPostingService, {
         restartBackfill: () => ({}),
         getBackfill: ({ pageSize, pageToken }) => {
@@ -68,6 +71,15 @@ it.each(['check', 'backfill'])(
     expect(err).toContain(name === 'check' ? 'violates a rule' : 'cannot be posted')
   },
 )
+
+it('payweave ledger last-check names the rules that were not checked', async () => {
+  const { code, out, err } = await runHere(dir, 'ledger', 'last-check')
+  expect({ code, out, err }).toMatchObject({
+    code: 1,
+    out: 'no whole check so far\nL5  not checked\n',
+    err: expect.stringContaining('not every rule could be checked'),
+  })
+})
 
 it('payweave ledger backfill prints every refused settlement as JSON', async () => {
   const { out } = await runHere(dir, 'ledger', 'backfill', '--json')

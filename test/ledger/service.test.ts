@@ -53,10 +53,7 @@ beforeAll(async () => {
     identity: identityOf('accounts'),
     log: silentLog,
     routes: (router) => {
-      router.service(
-        LedgerService,
-        ledgerService({ db, writer: batchingLedger(db), checkDb: db, lastCheck: () => undefined }),
-      )
+      router.service(LedgerService, ledgerService({ db, writer: batchingLedger(db), checkDb: db }))
       router.service(MovementService, movementService({ db, userLimits }))
     },
   })

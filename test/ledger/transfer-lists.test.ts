@@ -30,7 +30,7 @@ beforeAll(async () => {
   harness = await startHarness()
   const { db } = harness
   const writer = batchingLedger(db)
-  ledger = ledgerService({ db, writer, checkDb: db, lastCheck: () => undefined })
+  ledger = ledgerService({ db, writer, checkDb: db })
 })
 afterAll(() => harness?.close())
 beforeEach(async () => {

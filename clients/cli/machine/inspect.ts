@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import type { ProcessTable } from '../../../deploy/local/process/supervise.ts'
-import { maxOf, readSamples, type Sample, sumOf } from './metric-text.ts'
+import { maxOf, minOf, readSamples, type Sample, sumOf } from './metric-text.ts'
 
 /** One part as it is found. */
 export type PartState = {
@@ -183,7 +183,7 @@ function takesConnections(port: number): Promise<boolean> {
 }
 
 function figuresOf(samples: Sample[]): Figures {
-  const checkedS = sumOf(samples, 'payweave_ledger_check_time_seconds')
+  const checkedS = minOf(samples, 'payweave_ledger_check_time_seconds')
   const dead = (state: string) => sumOf(samples, 'payweave_delivery_dead_letters', { state })
   return {
     outboxUnconfirmed: sumOf(samples, 'payweave_outbox_unconfirmed'),

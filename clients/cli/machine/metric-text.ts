@@ -33,6 +33,12 @@ export function sumOf(
   return found.length === 0 ? undefined : found.reduce((all, value) => all + value, 0)
 }
 
+/** The smallest value of a metric; undefined when there is none. */
+export function minOf(samples: readonly Sample[], name: string): number | undefined {
+  const found = valuesOf(samples, name, {})
+  return found.length === 0 ? undefined : Math.min(...found)
+}
+
 /** The largest value of a metric; undefined when there is none. */
 export function maxOf(samples: readonly Sample[], name: string): number | undefined {
   const found = valuesOf(samples, name, {})

@@ -1,49 +1,70 @@
 // Metrics of the ledger. No label comes from a request.
 import { Gauge, type Registry } from 'prom-client'
+import { databaseGauge, sharedRead } from '#platform/telemetry/metrics.ts'
+import type { CheckRecord } from './store/check-result-store.ts'
+import { maxFindings, ruleChecks, rules } from './store/check-store.ts'
 
 /** What the ledger shows. */
 export type LedgerMetrics = {
-  /** Findings of the last check for a rule. */
-  found(rule: string, count: number): void
-  /** What fx_rounding had in a currency at the last check. */
+  /** What fx_rounding has in a currency. */
   rounded(currency: string, minor: number): void
-  /** When the last check was made. */
-  checked(time: Date): void
 }
 
-/** Gauges of the last check, and of the lines that wait to be rolled up, counted at each scrape. */
-export function ledgerMetrics(
-  registry: Registry,
-  countPendingRollUp: () => Promise<number>,
-): LedgerMetrics {
-  const findings = new Gauge({
+/** What is read at each scrape. */
+export type LedgerReads = {
+  countPendingRollUp: () => Promise<number>
+  readCheckRecords: () => Promise<CheckRecord[]>
+}
+
+/** Gauges of what the last check found in any replica, and of the lines that wait to be rolled up. */
+export function ledgerMetrics(registry: Registry, reads: LedgerReads): LedgerMetrics {
+  const registers = [registry]
+  const rounding = new Gauge({
+    name: 'payweave_ledger_fx_rounding_minor_units',
+    help: 'Balance of the account fx_rounding over all projects, read every five minutes, by currency in its minor units. It must never decrease.',
+    labelNames: ['currency'] as const,
+    registers,
+  })
+  databaseGauge(
+    'payweave_ledger_pending_rollup_lines',
+    'Lines of internal accounts that are not yet rolled up into a balance.',
+    { registers, read: reads.countPendingRollUp },
+  )
+  checkMetrics(registry, reads.readCheckRecords)
+  return { rounded: (currency, minor) => rounding.set({ currency }, minor) }
+}
+
+function checkMetrics(registry: Registry, readCheckRecords: LedgerReads['readCheckRecords']): void {
+  const read = sharedRead(readCheckRecords)
+  const byRule = async () => {
+    const all = await read()
+    return rules
+      .map((rule) => ({ rule, records: all.filter((record) => record.rule === rule) }))
+      .filter(({ records }) => records.length > 0)
+  }
+  void new Gauge({
     name: 'payweave_ledger_findings',
     help: 'Violations of the ledger’s invariants at the last check, by rule. An operator must act on any value but zero.',
     labelNames: ['rule'] as const,
     registers: [registry],
-  })
-  const rounding = new Gauge({
-    name: 'payweave_ledger_fx_rounding_minor_units',
-    help: 'Balance of the account fx_rounding over all projects at the last check, by currency in its minor units. It must never decrease.',
-    labelNames: ['currency'] as const,
-    registers: [registry],
-  })
-  const checkTime = new Gauge({
-    name: 'payweave_ledger_check_time_seconds',
-    help: 'Unix time of the last whole check of the ledger.',
-    registers: [registry],
-  })
-  void new Gauge({
-    name: 'payweave_ledger_pending_rollup_lines',
-    help: 'Lines of internal accounts that are not yet rolled up into a balance.',
-    registers: [registry],
     async collect() {
-      this.set(await countPendingRollUp())
+      for (const { rule, records } of await byRule()) {
+        const count = records.reduce((sum, { findings }) => sum + findings.length, 0)
+        this.set({ rule }, Math.min(count, maxFindings))
+      }
     },
   })
-  return {
-    found: (rule, count) => findings.set({ rule }, count),
-    rounded: (currency, minor) => rounding.set({ currency }, minor),
-    checked: (time) => checkTime.set(time.getTime() / 1_000),
-  }
+  void new Gauge({
+    name: 'payweave_ledger_check_time_seconds',
+    help: 'Unix time of the last check of a rule that ended whole; 0 while there was none.',
+    labelNames: ['rule'] as const,
+    registers: [registry],
+    async collect() {
+      for (const { rule, records } of await byRule()) {
+        const isWhole = records.length === ruleChecks.filter((one) => one.rule === rule).length
+        const timesMs = records.map(({ checkTime }) => checkTime?.getTime() ?? 0)
+        this.set({ rule }, isWhole ? Math.min(...timesMs) / 1_000 : 0)
+      }
+    },
+  })
 }

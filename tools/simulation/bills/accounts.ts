@@ -23,7 +23,6 @@ export function startAccounts(simulation: Simulation, name: string): Accounts {
       db,
       writer: batchingLedger(db),
       checkDb: db,
-      lastCheck: () => undefined,
     })
   })
   return Object.assign(member, { db: () => latest })

@@ -902,18 +902,26 @@ export declare type CheckLedgerResponse = Message<"payweave.accounts.v1.CheckLed
   findings: LedgerFinding[];
 
   /**
-   * Number of transfers checked.
+   * Number of transfers checked; 0 if they could not be counted in time.
    *
    * @generated from field: uint64 transfers_checked = 2;
    */
   transfersChecked: bigint;
 
   /**
-   * When, by the database clock.
+   * When, by the database clock; unset if it could not be read in time.
    *
    * @generated from field: google.protobuf.Timestamp check_time = 3;
    */
   checkTime?: Timestamp | undefined;
+
+  /**
+   * Rules, L1 to L6, that could not be checked whole before the deadline of the call. Findings of the others, and of the statements of
+   * these that ended, are in `findings`.
+   *
+   * @generated from field: repeated string unchecked_rules = 4;
+   */
+  uncheckedRules: string[];
 };
 
 /**
@@ -957,11 +965,19 @@ export declare type GetLastLedgerCheckResponse = Message<"payweave.accounts.v1.G
   transfersChecked: bigint;
 
   /**
-   * When, by the database clock. Unset: the process that answers has made no check since its start.
+   * When every rule was last checked, by the database clock: the time of the one that was checked longest ago. Unset: one never was.
    *
    * @generated from field: google.protobuf.Timestamp check_time = 3;
    */
   checkTime?: Timestamp | undefined;
+
+  /**
+   * Rules, L1 to L6, of which a statement failed at the last try, such as at its limit of five minutes. What it found before is in
+   * `findings`.
+   *
+   * @generated from field: repeated string unchecked_rules = 4;
+   */
+  uncheckedRules: string[];
 };
 
 /**
@@ -1208,7 +1224,7 @@ export declare const LedgerService: GenService<{
     output: typeof GetLedgerBalanceResponseSchema;
   },
   /**
-   * Checks L1 to L6 over the whole ledger, without locking it.
+   * Checks L1 to L6 over the whole ledger, without locking it, until the deadline of the call, 60 s at most.
    *
    * @generated from rpc payweave.accounts.v1.LedgerService.CheckLedger
    */
@@ -1218,7 +1234,7 @@ export declare const LedgerService: GenService<{
     output: typeof CheckLedgerResponseSchema;
   },
   /**
-   * Reads what the check that each process makes at its start and every five minutes found last.
+   * Reads what the check that one process makes every five minutes found last.
    *
    * @generated from rpc payweave.accounts.v1.LedgerService.GetLastLedgerCheck
    */

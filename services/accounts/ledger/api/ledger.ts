@@ -5,6 +5,7 @@ import { pageSizeOf } from '#core/paging.ts'
 import type { LedgerService, ListTransfersRequest } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
+import { maxTimeoutMs } from '#platform/rpc/limits/limits.ts'
 import { microsOfTimestamp } from '#platform/rpc/timestamps.ts'
 import { type Address, refuse, requireAddress, requireCurrency } from '../domain/lines.ts'
 import type { LedgerWriter } from '../operations/batching.ts'
@@ -17,7 +18,8 @@ import {
 } from '../operations/ledger.ts'
 import { requireVisible } from '../operations/movement.ts'
 import { listTransfers } from '../operations/transfer-list.ts'
-import { type CheckResult, checkLedger } from '../workers/check.ts'
+import { readCheckRecords } from '../store/check-result-store.ts'
+import { checkLedgerWithin, type PartialResult, resultOf } from '../workers/check.ts'
 import {
   addressOf,
   detailsOf,
@@ -37,9 +39,10 @@ export type LedgerParts = {
   db: Database
   writer: LedgerWriter
   checkDb: Database
-  /** What the last periodic check found. */
-  lastCheck: () => CheckResult | undefined
 }
+
+/** What is left of the time of a call to answer a check that did not end. */
+const answerMs = 3_000
 
 /**
  * The handlers of LedgerService. All but `checkLedger` and `getLastLedgerCheck` reject as `projectOf` does; bad fields, lines and page
@@ -134,7 +137,7 @@ function holdHandlers({ db, writer }: LedgerParts) {
   } satisfies Partial<ServiceImpl<typeof LedgerService>>
 }
 
-function readHandlers({ db, checkDb, lastCheck }: LedgerParts) {
+function readHandlers({ db, checkDb }: LedgerParts) {
   return {
     async getLedgerBalance({ currency, ...request }, context) {
       const projectId = projectOf(context, request.projectId)
@@ -165,12 +168,12 @@ function readHandlers({ db, checkDb, lastCheck }: LedgerParts) {
       })
       return { transfers: transfers.map(transferMessage), nextPageToken }
     },
-    async checkLedger() {
-      return checkMessage(await checkLedger(checkDb))
+    async checkLedger(_request, context) {
+      const withinMs = (context.timeoutMs() ?? maxTimeoutMs) - answerMs
+      return checkMessage(await checkLedgerWithin(checkDb, withinMs))
     },
-    getLastLedgerCheck() {
-      const last = lastCheck()
-      return last === undefined ? {} : checkMessage(last)
+    async getLastLedgerCheck() {
+      return checkMessage(resultOf(await readCheckRecords(db)))
     },
   } satisfies Partial<ServiceImpl<typeof LedgerService>>
 }
@@ -196,6 +199,6 @@ function addressesOf(lines: readonly { address: Address }[]): Address[] {
   return lines.map(({ address }) => address)
 }
 
-function checkMessage({ checkTime, ...checked }: CheckResult) {
-  return { ...checked, checkTime: timestampFromDate(checkTime) }
+function checkMessage({ checkTime, ...checked }: PartialResult) {
+  return checkTime === undefined ? checked : { ...checked, checkTime: timestampFromDate(checkTime) }
 }
