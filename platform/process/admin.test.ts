@@ -3,7 +3,7 @@ import { Gauge } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
 import { rpcMetrics } from '../rpc/server/served-call.ts'
 import { createLogger } from '../telemetry/log.ts'
-import { createMetrics, databaseMetrics } from '../telemetry/metrics.ts'
+import { createMetrics, databaseMetrics, readMetrics } from '../telemetry/metrics.ts'
 import { type AdminServer, serveAdmin } from './admin.ts'
 
 const log = createLogger({ part: 'test', level: 'silent' })
@@ -90,6 +90,19 @@ describe('the admin port', () => {
     const { status, text } = await get('/metrics')
     expect(status).toBe(200)
     expect(text).toMatch(/payweave_db_up\{part="payments"\} 0/)
+    expect(text).not.toContain('payweave_unread')
+  })
+
+  it('a metric that is not read in time is left out', async () => {
+    const metrics = createMetrics('payments')
+    void new Gauge({
+      name: 'payweave_unread',
+      help: 'A metric of a database that never answers.',
+      registers: [metrics],
+      collect: async () => void (await never),
+    })
+    const text = await readMetrics(metrics, log, 50)
+    expect(text).toContain('process_cpu_seconds_total')
     expect(text).not.toContain('payweave_unread')
   })
 
