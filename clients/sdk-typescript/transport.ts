@@ -14,6 +14,7 @@ export type TransportOptions = {
   timeoutMs?: number
   maxRetries: number
   fetch: typeof fetch
+  /** Called with each response of the API, also before a repeat. What it throws, the call rejects with. */
   onResponse?: (response: ApiResponse) => void
 }
 

@@ -1,6 +1,6 @@
 // The notice of a page, which its address names.
 import { expect, it } from 'vitest'
-import { noticeOf } from './blocks.ts'
+import { noticeOf } from '../../../console/pages/blocks.ts'
 
 it.each([
   ['notice=stored', 'The rule is stored.'],
