@@ -336,7 +336,7 @@ function levelOf(value: unknown, name: string, currency: string): LevelLimits {
 }
 
 function isE164(value: unknown): value is string {
-  return typeof value === 'string' && /^\+[1-9]\d{6,14}$/.test(value)
+  return typeof value === 'string' && /^\+[1-9]\d{4,14}$/.test(value)
 }
 
 function percentOf(fees: Record<string, unknown>, name: string): string {

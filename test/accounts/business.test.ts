@@ -51,6 +51,11 @@ describe('a business account', () => {
     }
   })
 
+  it('a business account may have a number of five digits', async () => {
+    const made = await harness.accounts.createBusinessAccount(business({ mobileNumber: '+43123' }))
+    expect(made.apiKey).toMatch(/^[A-Za-z0-9]{32}$/)
+  })
+
   it('a business account is not created once the caller has stopped waiting', async () => {
     const { secrets, accounts, projects, db } = harness
     const owner = { projectId: projects.other, checkDeadline: () => undefined }

@@ -69,6 +69,11 @@ describe('a profile', () => {
     expect(code.account?.country).toBe('GH')
   })
 
+  it('a profile may have a number of five digits', async () => {
+    const { account } = await harness.create({ mobileNumber: '+43123' })
+    expect(account?.mobileNumber).toBe('+43123')
+  })
+
   it('a profile is refused when something in it cannot be', async () => {
     const wrong: [ProfileInit, string][] = [
       [{ firstName: '' }, 'MISSING_PARAMETER profile.first_name'],
