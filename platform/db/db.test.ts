@@ -7,6 +7,7 @@ import { createTestClock } from '../testing/clock.ts'
 import {
   type Database,
   isCheckViolation,
+  isRefused,
   isUniqueViolation,
   openDatabase,
   type Queryable,
@@ -222,6 +223,15 @@ describe('errors', () => {
     expect(isCheckViolation(twice)).toBe(false)
     const negative = await db.run(insertItem, [31, -1n]).catch((error: unknown) => error)
     expect(isCheckViolation(negative, 'item_positive')).toBe(true)
+  })
+
+  it('a statement that writes one row twice counts as refused, so that a batch goes on without it', async () => {
+    const twice = sql(
+      'write_twice',
+      `insert into item select 32, 1 from generate_series(1, 2)
+       on conflict (id) do update set amount_minor = excluded.amount_minor`,
+    )
+    expect(isRefused(await db.run(twice, []).catch((error: unknown) => error))).toBe(true)
   })
 
   it('the pool answers TIMEOUT for a statement, a lock or a connection that does not come in time', async () => {

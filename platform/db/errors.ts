@@ -21,11 +21,10 @@ export function isCheckViolation(error: unknown, constraint?: string): boolean {
 }
 
 /**
- * Returns whether the server refused the values of a statement (SQLSTATE classes 22 and 23), and so did nothing of it.
+ * Returns whether the server refused the values of a statement (SQLSTATE classes 21, 22 and 23), and so did nothing of it.
  */
 export function isRefused(error: unknown): boolean {
-  const state = sqlState(error)
-  return state !== undefined && (state.startsWith('22') || state.startsWith('23'))
+  return refusedClasses.has(sqlState(error)?.slice(0, 2) ?? '')
 }
 
 /**
@@ -76,6 +75,9 @@ export function breaksConnection(error: unknown): boolean {
   if (state === undefined || reconnectStates.has(state)) return true
   return (error as { severity?: string }).severity !== 'ERROR'
 }
+
+/** One row where there are two, such as two values of a statement for one row; bad values; violated constraints. */
+const refusedClasses = new Set(['21', '22', '23'])
 
 const reconnectStates = new Set(['0A000', '26000', '25006'])
 
