@@ -88,6 +88,14 @@ describe('a look-up', () => {
     }
   })
 
+  it('a look-up finds nothing by a name or an e-mail address of which nothing can be compared', async () => {
+    for (const blank of [{ firstName: '\u0301' }, { lastName: ' ' }, { email: ' ' }]) {
+      const call = harness.open({ ...byMobile('+12025550100'), ...blank })
+      expect(await refusal(call)).toBe('ACCOUNT_NOT_FOUND')
+      await expect(call).rejects.toMatchObject({ details: { lookup_type: 'MOBILE' } })
+    }
+  })
+
   it('a look-up is narrowed by the institution', async () => {
     const lookup = byMobile('+12025550100')
     const own = await harness.open({ ...lookup, institutionName: 'Demo Wallet' })
@@ -179,6 +187,19 @@ describe('a request id', () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => harness.open(lookup)))
     expect(new Set(answers.map(({ session }) => session?.sessionToken)).size).toBe(1)
     expect(answers[0]?.session).toBeDefined()
+  })
+
+  it('a request id is the same in upper case, also at once and beside look-ups of others', async () => {
+    const requestId = randomUUID()
+    const lookup = { ...byMobile('+12025550100'), fingerprint: fingerprintOf('case') }
+    const answers = await Promise.all([
+      harness.open({ ...lookup, requestId }),
+      harness.open({ ...lookup, requestId: requestId.toUpperCase() }),
+      harness.open(byMobile('+12025550101')),
+    ])
+    const [own, same] = answers.map(({ session }) => session?.sessionToken)
+    expect(own).toBeDefined()
+    expect(same).toBe(own)
   })
 })
 

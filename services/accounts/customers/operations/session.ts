@@ -95,10 +95,10 @@ function newSession(
     lookupType,
     lookupValue: lookupType === 'EMAIL' ? normalizeEmail(lookupValue) : lookupValue,
     institutionName,
-    firstNameNormalized: normalizeName(lookup.firstName),
-    lastNameNormalized: normalizeName(lookup.lastName),
-    emailNormalized: normalizeEmail(lookup.email),
-    requestId: requestId === '' ? undefined : requestId,
+    firstNameNormalized: compared(lookup.firstName, normalizeName),
+    lastNameNormalized: compared(lookup.lastName, normalizeName),
+    emailNormalized: compared(lookup.email, normalizeEmail),
+    requestId: requestId === '' ? undefined : requestId.toLowerCase(),
     fingerprint,
     sessionId,
     tokenHash: sessionTokenHash(token),
@@ -106,6 +106,11 @@ function newSession(
     keyId,
   }
   return { request, token }
+}
+
+/** What a look-up compares; undefined, which fits nobody, when nothing of the text can be compared. */
+function compared(text: string, normalize: (text: string) => string): string | undefined {
+  return text === '' ? '' : normalize(text) || undefined
 }
 
 function opened(

@@ -13,12 +13,12 @@ export type SessionRequest = {
   lookupType: LookupType
   /** E.164, a normalized e-mail address or an account number. */
   lookupValue: string
-  /** Empty texts narrow nothing. */
+  /** Empty texts narrow nothing; undefined ones fit nobody. */
   institutionName: string
-  firstNameNormalized: string
-  lastNameNormalized: string
-  emailNormalized: string
-  /** Undefined: every call opens a new session. */
+  firstNameNormalized: string | undefined
+  lastNameNormalized: string | undefined
+  emailNormalized: string | undefined
+  /** In lower case, so that one id is one text. Undefined: every call opens a new session. */
   requestId: string | undefined
   fingerprint: Buffer
   sessionId: string
