@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WithdrawReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { WaitingRefundState } from '#gen/payweave/payments/v1/operations_pb.js'
-import { PaymentChannel, PayoutState } from '#gen/payweave/payments/v1/payments_pb.js'
+import { PaymentChannel, PaymentState, PayoutState } from '#gen/payweave/payments/v1/payments_pb.js'
 import { SettlementKind } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { at, type Harness, payer, refusal, startHarness, states } from './harness.ts'
@@ -305,5 +305,34 @@ describe('refunding', () => {
     expect(await refusal(harness.refund(paymentId))).toBe('PAYMENT_NOT_REFUNDABLE')
     await harness.cancel(paymentId)
     expect(await refusal(harness.refund(paymentId))).toBe('PAYMENT_NOT_REFUNDABLE')
+  })
+})
+
+describe('a refund by its merchant', () => {
+  it('a refund by its merchant is refused to every other merchant and changes nothing then', async () => {
+    const { paymentId, payerId } = await harness.one()
+    await harness.report(payerId, PAID)
+    const { projectId, merchantId, otherMerchantId, payments } = harness
+    const foreign = { projectId, merchantId: otherMerchantId, paymentId }
+    expect(await refusal(payments.refundPayment(foreign))).toBe('PAYMENT_NOT_FOUND')
+    expect(await harness.stateOf(paymentId)).toEqual(['PAID', 'PAID'])
+    await payments.refundPayment({ projectId, merchantId, paymentId, reason: 'first' })
+    const again = { projectId, merchantId, paymentId, reason: 'second' }
+    expect((await payments.refundPayment(again)).payment?.state).toBe(PaymentState.REFUNDED)
+    const { events } = await payments.listPaymentEvents({ projectId, merchantId, paymentId })
+    expect(events.map(({ reason }) => reason).filter((reason) => reason !== '')).toEqual(['first'])
+  })
+
+  it('a refund of a payment that is not paid is refused, and its reason forgotten', async () => {
+    const { paymentId, payerId } = await harness.one()
+    const { projectId, merchantId, payments } = harness
+    const key = { projectId, merchantId, paymentId }
+    expect(await refusal(payments.refundPayment({ ...key, reason: 'early' }))).toBe(
+      'PAYMENT_NOT_REFUNDABLE',
+    )
+    await harness.report(payerId, PAID)
+    await payments.refundPayment(key)
+    const { events } = await payments.listPaymentEvents(key)
+    expect(events.map(({ reason }) => reason).filter((reason) => reason !== '')).toEqual([])
   })
 })

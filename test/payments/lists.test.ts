@@ -308,6 +308,37 @@ describe('the history of a payment', () => {
     expect(after.length).toBeGreaterThan(before.length)
   })
 
+  it('the history of a payment keeps an attempt that the back end turned out not to have', async () => {
+    const { paymentId, payers } = await harness.create()
+    const { payerId, linkToken } = at(payers)
+    const { received, state } = harness.backend
+    await eventually(() => received.charges.has(payerId))
+    state.lacks.add('wallets')
+    const call = harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    expect(await refusal(call)).toBe('UNSUPPORTED_CHANNEL_METHOD')
+    state.lacks.clear()
+    expect(await harness.stateOf(paymentId)).toEqual(['PENDING', 'PENDING'])
+    const entries = ['PAYMENT_CREATED 10000', `ATTEMPT_STARTED ${number} 10000`]
+    expect(await historyOf(paymentId)).toEqual(entries)
+  })
+
+  it('the history of a payment keeps the end of a refund whose money came back', async () => {
+    const { paymentId, payerId } = await harness.one()
+    await harness.report(payerId, PAID)
+    await harness.refund(paymentId)
+    const { refundId } = await eventually(() => harness.refundsOf(payerId)[0] ?? false)
+    const { projectId, merchantId, reports } = harness
+    const read = async () =>
+      (await harness.payments.listPaymentEvents({ projectId, merchantId, paymentId })).events
+    await reports.reportRefund({ refundId, outcome: TransferOutcome.COMPLETED })
+    const before = await read()
+    expect(before.at(-1)?.type).toBe(PaymentEventType.REFUND_COMPLETED)
+    await reports.reportRefund({ refundId, outcome: TransferOutcome.RETURNED })
+    const after = await read()
+    expect(after.slice(0, -1)).toEqual(before)
+    expect(after.at(-1)?.type).toBe(PaymentEventType.REFUND_FAILED)
+  })
+
   it('the history of a payment shows how it ended, and money that came later', async () => {
     const cancelled = await harness.one()
     await harness.cancel(cancelled.paymentId)
@@ -330,6 +361,11 @@ describe('the history of a payment', () => {
       `REFUND_STARTED ${number} 4000`,
     ])
 
+    const failed = await harness.one()
+    for (let time = 0; time < 5; time += 1) await harness.report(failed.payerId, REFUSED)
+    const end = [`ATTEMPT_REFUSED ${number} 10000`, 'PAYMENT_FAILED 10000']
+    expect((await historyOf(failed.paymentId)).slice(-2)).toEqual(end)
+
     const stopped = await harness.create({
       fraudCheck: true,
       payers: [payer(0n, { mobileNumberE164: '+12025550106' })],
@@ -349,34 +385,5 @@ describe('the history of a payment', () => {
     expect(await read({ projectId, merchantId: otherMerchantId, paymentId })).toBe(unknown)
     expect(await read({ projectId: randomUUID(), merchantId, paymentId })).toBe(unknown)
     expect(await read({ projectId, merchantId, paymentId: randomUUID() })).toBe(unknown)
-  })
-})
-
-describe('a refund by its merchant', () => {
-  it('a refund by its merchant is refused to every other merchant and changes nothing then', async () => {
-    const { paymentId, payerId } = await harness.one()
-    await harness.report(payerId, PAID)
-    const { projectId, merchantId, otherMerchantId, payments } = harness
-    const foreign = { projectId, merchantId: otherMerchantId, paymentId }
-    expect(await refusal(payments.refundPayment(foreign))).toBe('PAYMENT_NOT_FOUND')
-    expect(await harness.stateOf(paymentId)).toEqual(['PAID', 'PAID'])
-    await payments.refundPayment({ projectId, merchantId, paymentId, reason: 'first' })
-    const again = { projectId, merchantId, paymentId, reason: 'second' }
-    expect((await payments.refundPayment(again)).payment?.state).toBe(PaymentState.REFUNDED)
-    const { events } = await payments.listPaymentEvents({ projectId, merchantId, paymentId })
-    expect(events.map(({ reason }) => reason).filter((reason) => reason !== '')).toEqual(['first'])
-  })
-
-  it('a refund of a payment that is not paid is refused, and its reason forgotten', async () => {
-    const { paymentId, payerId } = await harness.one()
-    const { projectId, merchantId, payments } = harness
-    const key = { projectId, merchantId, paymentId }
-    expect(await refusal(payments.refundPayment({ ...key, reason: 'early' }))).toBe(
-      'PAYMENT_NOT_REFUNDABLE',
-    )
-    await harness.report(payerId, PAID)
-    await payments.refundPayment(key)
-    const { events } = await payments.listPaymentEvents(key)
-    expect(events.map(({ reason }) => reason).filter((reason) => reason !== '')).toEqual([])
   })
 })

@@ -24,6 +24,8 @@ export type Found = {
 
 /** What a back end reports of an attempt. */
 export type ReportedOutcome = {
+  /** When it was decided on. */
+  time: Date
   outcome: Exclude<AttemptOutcome, 'unknown'>
   /** Why it was refused; undefined for any other outcome, and when the back end gives no reason. */
   refusalReason?: RefusalReason | undefined
@@ -41,12 +43,13 @@ export type Decision = {
         paymentId: string
         connector: string | null
         leaseMs: number
+        time: Date
       })
     | undefined
   /** An attempt whose outcome is known. Only an attempt that we started has a row to end. */
   ends?: AttemptKey | undefined
   /** A refund whose outcome was reported. */
-  refunded?: { refundId: string; outcome: TransferOutcome } | undefined
+  refunded?: { refundId: string; outcome: TransferOutcome; time: Date } | undefined
   /** Why the merchant refunds the payment. */
   reason?: { projectId: string; paymentId: string; reason: string } | undefined
 }

@@ -62,7 +62,7 @@ export type HistoryRows = {
     time: Date
   }[]
   settlements: SettlementRow[]
-  refunds: { refundId: string; payerId: string; state: string; endTime: Date | null }[]
+  refunds: RefundRow[]
   /** Charges that were withdrawn: with the state that the request ended in. */
   withdrawals: { reason: PaymentState; time: Date }[]
 }
@@ -74,6 +74,14 @@ type PayeeRow = {
   state: PayoutState
   releaseTime: Date | null
   endTime: Date | null
+}
+
+type RefundRow = {
+  refundId: string
+  payerId: string
+  state: string
+  endTime: Date | null
+  completedTime: Date | null
 }
 
 type SettlementRow = {
@@ -206,9 +214,15 @@ function refundEntries(rows: HistoryRows): Entry[] {
     if (settlement.kind !== 'refund') return []
     const start = settlementEntry(rows, 'refund_started', settlement)
     const refund = rows.refunds.find(({ refundId }) => refundId === settlement.settlementId)
-    if (refund?.state !== 'completed') return [start]
-    return [start, { ...start, type: 'refund_completed', time: refund.endTime ?? start.time }]
+    const completed = refund && completedTime(refund)
+    if (completed === undefined) return [start]
+    return [start, { ...start, type: 'refund_completed', time: completed ?? start.time }]
   })
+}
+
+/** When a refund was completed, also if the money came back later; undefined if it was not, null if the time is not known. */
+function completedTime({ state, completedTime, endTime }: RefundRow): Date | null | undefined {
+  return completedTime ?? (state === 'completed' ? endTime : undefined)
 }
 
 function settlementEntry(rows: HistoryRows, type: HistoryType, settlement: SettlementRow): Entry {

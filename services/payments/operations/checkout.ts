@@ -98,7 +98,7 @@ export async function payWithWallet(
         ? {}
         : {
             transition,
-            begins: { ...attempt, connector: payer.connector, leaseMs: attemptLeaseMs },
+            begins: { ...attempt, connector: payer.connector, leaseMs: attemptLeaseMs, time: now },
           }
     },
   })

@@ -58,7 +58,7 @@ function decideOnReport(
   const isReport = outcome !== 'unknown'
   const earlier = isReport ? [...reported] : []
   return {
-    report: isReport ? { payerId, attemptId, outcome, refusalReason } : undefined,
+    report: isReport ? { payerId, attemptId, outcome, refusalReason, time: now } : undefined,
     ends: outcome === 'processing' ? undefined : { payerId, attemptId },
     transition: applyReport(payment, { payerId, earlier, ...report }, now),
   }
@@ -112,7 +112,11 @@ export async function reportRefund(
       if (!isNew) return {}
       const isDone = outcome === 'completed'
       return {
-        refunded: { refundId: refund.refundId, outcome: isDone ? 'completed' : 'failed' },
+        refunded: {
+          refundId: refund.refundId,
+          outcome: isDone ? 'completed' : 'failed',
+          time: now,
+        },
         transition: isDone ? undefined : recordReturnedRefund(payment, refund, now),
       }
     },

@@ -4,7 +4,7 @@ import { type Queryable, sql } from '#platform/db/db.ts'
 import type { HistoryRows } from '../domain/history.ts'
 import type { ReadKey } from './payment-store.ts'
 
-// One statement, so that all of it is of one moment. Each part goes by key: attempts by the ids that reports and payers name.
+// One statement, so that all of it is of one moment. Each part goes by key.
 const readStatement = sql(
   'payment_history',
   `select p.payment_id, p.merchant_id, p.state, p.amount_minor::text, p.currency, p.create_time,
@@ -23,13 +23,8 @@ const readStatement = sql(
      array(
        select json_build_object('attemptId', a.attempt_id, 'payerId', a.payer_id,
          'time', a.create_time)
-       from payer r cross join lateral (
-         select r.attempt_id union select c.attempt_id from charge_report c
-         where c.payer_id = r.payer_id
-       ) known
-       join attempt a on a.attempt_id = known.attempt_id
-       where r.payment_id = p.payment_id and a.payer_id = r.payer_id
-       order by a.create_time, a.attempt_id
+       from payer r join attempt a on a.payer_id = r.payer_id
+       where r.payment_id = p.payment_id order by a.create_time, a.attempt_id
      ) as attempts,
      array(
        select json_build_object('attemptId', c.attempt_id, 'payerId', c.payer_id,
@@ -46,7 +41,7 @@ const readStatement = sql(
      ) as settlements,
      array(
        select json_build_object('refundId', f.refund_id, 'payerId', f.payer_id, 'state', f.state,
-         'endTime', f.end_time)
+         'endTime', f.end_time, 'completedTime', f.completed_time)
        from refund f where f.payment_id = p.payment_id
      ) as refunds,
      array(
@@ -110,7 +105,11 @@ export async function readHistory(
       ...withTime(settlement),
       amountMinor: BigInt(settlement.amountMinor),
     })),
-    refunds: row.refunds.map((refund) => ({ ...refund, endTime: timeOrNull(refund.endTime) })),
+    refunds: row.refunds.map((refund) => ({
+      ...refund,
+      endTime: timeOrNull(refund.endTime),
+      completedTime: timeOrNull(refund.completedTime),
+    })),
     withdrawals: row.withdrawals.map(withTime),
   }
 }

@@ -96,19 +96,20 @@ const insertEvents = sql(
 const insertReports = sql(
   'charge_report_insert',
   `insert into charge_report (payer_id, attempt_id, outcome, refusal_reason, report_time)
-   select payer_id, attempt_id, outcome::charge_outcome, refusal_reason, business_now()
-   from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
-     as r (payer_id, attempt_id, outcome, refusal_reason)`,
+   select payer_id, attempt_id, outcome::charge_outcome, refusal_reason, report_time
+   from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
+     as r (payer_id, attempt_id, outcome, refusal_reason, report_time)`,
 )
 
 const insertAttempts = sql(
   'attempt_insert',
   `insert into attempt (attempt_id, project_id, payment_id, payer_id, connector, create_time,
      next_enquiry_time)
-   select attempt_id, project_id, payment_id, payer_id, connector, business_now(),
+   select attempt_id, project_id, payment_id, payer_id, connector, create_time,
      clock_now() + lease_ms * interval '1 millisecond'
-   from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::integer[])
-     as a (attempt_id, project_id, payment_id, payer_id, connector, lease_ms)`,
+   from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::integer[],
+     $7::timestamptz[])
+     as a (attempt_id, project_id, payment_id, payer_id, connector, lease_ms, create_time)`,
 )
 
 // An attempt of another payer stays open, even if a report names it.
@@ -122,8 +123,9 @@ const endAttempts = sql(
 
 const endRefunds = sql(
   'refund_end',
-  `update refund set state = r.state::refund_state, end_time = business_now()
-   from unnest($1::uuid[], $2::text[]) as r (refund_id, state)
+  `update refund set state = r.state::refund_state, end_time = r.time,
+     completed_time = case r.state when 'completed' then r.time else refund.completed_time end
+   from unnest($1::uuid[], $2::text[], $3::timestamptz[]) as r (refund_id, state, time)
    where refund.refund_id = r.refund_id
      and (refund.state = 'sent' or (refund.state = 'completed' and r.state = 'failed'))`,
 )
@@ -325,6 +327,7 @@ function writeAttempts(tx: Queryable, decisions: readonly Decision[]): Promise<u
         ['text', (row) => row.attemptId],
         ['text', (row) => row.outcome],
         ['text', (row) => row.refusalReason],
+        ['timestamptz', (row) => row.time],
       ],
     ),
     write(
@@ -338,6 +341,7 @@ function writeAttempts(tx: Queryable, decisions: readonly Decision[]): Promise<u
         ['uuid', (row) => row.payerId],
         ['text', (row) => row.connector],
         ['integer', (row) => row.leaseMs],
+        ['timestamptz', (row) => row.time],
       ],
     ),
     write(
@@ -356,6 +360,7 @@ function writeAttempts(tx: Queryable, decisions: readonly Decision[]): Promise<u
       [
         ['uuid', (row) => row.refundId],
         ['text', (row) => row.outcome],
+        ['timestamptz', (row) => row.time],
       ],
     ),
     write(
