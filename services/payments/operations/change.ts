@@ -187,8 +187,8 @@ function batchState({ payments, reports, refunds }: Locked): BatchState {
 }
 
 /**
- * The time of a change: at least 1 ms after that of the change before it, so that no two pushes of a payment have the same
- * fields by which receivers deduplicate.
+ * The time of a change: at least 1 ms after that of the change before it, so that no two pushes about one party of a payment have the
+ * same fields by which receivers deduplicate.
  */
 function laterThan(before: Date, now: Date): Date {
   return new Date(Math.max(now.getTime(), before.getTime() + 1))
