@@ -207,6 +207,8 @@ export const rulesOfPrometheus: readonly string[] = [
   'PayweaveNatsFilesRefused',
   'PayweaveStreamControllerDown',
   'PayweavePostgresStandbyLost',
+  'PayweavePostgresVolumeFills',
+  'PayweavePostgresVolumesNotScraped',
   'PayweaveLogNotArchived',
   'PayweaveBackupOld',
   'PayweaveRestoreDrillOld',

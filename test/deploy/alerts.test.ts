@@ -131,7 +131,7 @@ describe('alerts and dashboards', () => {
     const known = metricsOfOthers()
     const asked = queries.flatMap(
       ({ expr }) =>
-        expr.match(/\b(cnpg|gnatsd|jetstream|barman|certmanager|kube)_[a-z0-9_]+/g) ?? [],
+        expr.match(/\b(cnpg|gnatsd|jetstream|barman|certmanager|kube|kubelet)_[a-z0-9_]+/g) ?? [],
     )
     // The numbers of /varz are compared with those of a real server, in nats-reload.test.ts.
     expect(asked.filter((name) => !known.has(name) && !name.startsWith('gnatsd_varz_'))).toEqual([])
@@ -289,6 +289,7 @@ alert rules by \`npx vitest run test/deploy/alerts.test.ts -u\`.
       'PayweaveLogNotArchived',
       'PayweaveBackupOld',
       'PayweavePostgresStandbyLost',
+      'PayweavePostgresVolumesNotScraped',
       'PayweaveRestoreDrillOld',
     ]
     // By other conditions of their expressions than in the first case.
@@ -307,6 +308,8 @@ alert rules by \`npx vitest run test/deploy/alerts.test.ts -u\`.
       'PayweaveLogNotArchived',
       'PayweaveBackupOld',
       'PayweavePostgresStandbyLost',
+      'PayweavePostgresVolumeFills',
+      'PayweavePostgresVolumesNotScraped',
       'PayweaveRestoreDrillOld',
     ]
     expect(tried).toEqual([

@@ -39,6 +39,18 @@ it('a new image of PostgreSQL arrives by a switchover, and a deleted server does
   })
 })
 
+it.each(overlays)(
+  'the log that PostgreSQL of %s keeps for a standby leaves a fifth of its volume free',
+  (overlay) => {
+    const [cluster] = ofKind(render(overlay), 'Cluster')
+    const { parameters } = cluster?.spec.postgresql ?? {}
+    const gibibytes = (text: string) => Number(/^(\d+)G(?:B|i)$/.exec(text)?.[1])
+    const keptGib =
+      gibibytes(parameters.max_slot_wal_keep_size) + gibibytes(parameters.max_wal_size)
+    expect(keptGib).toBeLessThanOrEqual(gibibytes(cluster?.spec.walStorage.size) * 0.8)
+  },
+)
+
 it('the authority keeps its key when it is renewed, and what it signs gets new keys', () => {
   const certificates = ofKind(production, 'Certificate')
   const policies = certificates.map(({ spec }) => [
