@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, silentLog, type TestDatabase } from '../../test/support/database.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { connectClient } from './client.ts'
 import { sql } from './db.ts'
 import { areUpToDate, migrate, waitForDatabase } from './migrate.ts'
@@ -25,6 +26,7 @@ afterEach(async () => {
 })
 
 const write = (name: string, text: string): Promise<void> => writeFile(path.join(own, name), text)
+const connect = () => connectClient({ url: home.url }, {})
 const countRows = sql('count_rows', 'select count(*) as count from thing')
 
 it('a migration waits for a database that does not exist yet, and rejects when the time is over', async () => {
@@ -33,7 +35,7 @@ it('a migration waits for a database that does not exist yet, and rejects when t
   url.pathname = `/${name}`
   const late = { adminUrl: url.href }
   await expect(waitForDatabase(late, 0)).rejects.toThrow('does not exist')
-  const admin = await connectClient({ url: home.url }, {})
+  const admin = await connect()
   await waitForDatabase(
     late,
     60_000,
@@ -66,6 +68,42 @@ describe('migrate', () => {
     expect(await home.open().row(countRows, [])).toEqual({ count: 0n })
     await write('0002-broken.sql', 'insert into thing values (1);')
     expect(await home.migrate('moved', [own])).toEqual(['migrations/0002-broken.sql'])
+  })
+
+  it('migrate builds a concurrent index while others write, and replaces one that a crash has left', async () => {
+    await write('0001-first.sql', 'create table thing (id int);')
+    await home.migrate('moved', [own])
+    const file = '0002-by-id.concurrent.sql'
+    const build = 'create index concurrently if not exists thing_id on thing (id);'
+    await write(file, `-- Things by id.\n\n${build}\n`)
+    const [early, late] = await Promise.all([connect(), connect()])
+    const isValid = async () => {
+      const { rows } = await late.query<{ is: boolean }>(
+        "select indisvalid as is from pg_index where indexrelid = to_regclass('moved.thing_id')",
+      )
+      return rows[0]?.is
+    }
+    // The build waits for this one.
+    await early.query('begin; insert into moved.thing values (1)')
+    const building = home.migrate('moved', [own])
+    const builder = await eventually(async () => {
+      const { rows } = await late.query<{ pid: number }>(
+        `select pid from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and query ~ 'concurrently'`,
+      )
+      return rows[0]?.pid ?? false
+    })
+    await late.query("set lock_timeout = '2s'")
+    await late.query('insert into moved.thing values (2)')
+    await Promise.all([
+      expect(building).rejects.toThrow(`${file} of moved failed`),
+      late.query('select pg_terminate_backend($1)', [builder]),
+    ])
+    expect(await isValid()).toBe(false)
+    await early.query('commit')
+    expect(await home.migrate('moved', [own])).toEqual([`migrations/${file}`])
+    expect(await isValid()).toBe(true)
+    await Promise.all([early.end(), late.end()])
   })
 
   it('migrate contracts only on request, and only what has expanded', async () => {
@@ -107,8 +145,11 @@ describe('migrate', () => {
 
   it('migrate is run by one of several starting processes, and all of them continue', async () => {
     await write('0001-first.sql', 'create table thing (id int); insert into thing values (1);')
+    // Its build would wait for a process that waits in a statement.
+    const file = '0002-by-id.concurrent.sql'
+    await write(file, 'create index concurrently if not exists thing_id on thing (id);')
     const applied = await Promise.all([1, 2, 3, 4].map(() => home.migrate('moved', [own])))
-    expect(applied.flat()).toEqual(['migrations/0001-first.sql'])
+    expect(applied.flat()).toEqual(['migrations/0001-first.sql', `migrations/${file}`])
   })
 
   it('migrate allows databases of one server to create the same role concurrently', async () => {
@@ -143,6 +184,19 @@ describe('migrate', () => {
     await write('0001-again.sql', 'select 1;')
     await expect(home.migrate('moved', [own])).rejects.toThrow('repeated migration number')
     await expect(home.migrate('moved', [own, own])).rejects.toThrow('different names')
+  })
+
+  it('migrate refuses a concurrent file with anything but one index that may be built again', async () => {
+    const build = 'create index concurrently if not exists thing_id on thing (id);'
+    for (const text of [
+      `${build} ${build}`,
+      `create table thing (id int); ${build}`,
+      build.replace(' if not exists', ''),
+      build.replace(' concurrently', ''),
+    ]) {
+      await write('0001-index.concurrent.sql', text)
+      await expect(home.migrate('moved', [own])).rejects.toThrow('must be one statement')
+    }
   })
 
   it('migrate works for an administrator who may create roles but is no superuser', async () => {

@@ -39,17 +39,19 @@ export type MigrateOptions = SchemaOptions & {
   loginFile?: string | undefined
 }
 
-/** Maximum wait for another process that migrates the same schema. */
+/** Maximum wait for another process that migrates the same schema, and the pause between two looks. */
 const turnTimeoutMs = 60_000
+const turnPauseMs = 100
 /** Short, because all traffic queues behind a migration that waits for a table lock. */
 const lockTimeoutMs = 5_000
 
 /**
- * Creates the schema and its role if they are missing, and runs the files that have not run yet, each in its own
- * transaction. Returns the names of those. Rejects with a ConfigurationError for a bad file name, for an applied file
- * that has changed since, for `contract` files before all `expand` files, and for an unreadable password file; with an
- * Error that names the migration when one fails; and with the driver's error when there is no connection, or no lock
- * within a minute.
+ * Creates the schema and its role if they are missing, and runs the files that have not run yet: each in its own
+ * transaction, except that a `.concurrent.sql` file builds its index while others write. Returns the names of those.
+ * Rejects with a ConfigurationError for a bad file, for an applied file that has changed since, for `contract` files
+ * before all `expand` files, and for an unreadable password file; with an Error that names the migration when one
+ * fails, or when another process migrates the schema for more than a minute; and with the driver's error when there is
+ * no connection.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { service, log } = options
@@ -176,12 +178,23 @@ async function readApplied(client: Client): Promise<Applied[]> {
   return rows
 }
 
-/** One process at a time migrates a schema; the lock ends with the connection. */
+/**
+ * One process at a time migrates a schema; the lock ends with the connection. It asks again and again: the build of an
+ * index in the other process waits for every older statement, so also for one that waits for this lock.
+ */
 async function acquireMigrationLock(client: Client, service: string): Promise<void> {
-  await client.query(`set lock_timeout = ${turnTimeoutMs}`)
-  await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [
-    `payweave.migrate.${service}`,
-  ])
+  const deadlineMs = performance.now() + turnTimeoutMs
+  for (;;) {
+    const { rows } = await client.query<{ has: boolean }>(
+      'select pg_try_advisory_lock(hashtextextended($1, 0)) as has',
+      [`payweave.migrate.${service}`],
+    )
+    if (rows[0]?.has === true) break
+    if (performance.now() >= deadlineMs) {
+      throw new Error(`another process migrates the schema ${service}; try again when it has ended`)
+    }
+    await sleep(turnPauseMs)
+  }
   await client.query(`set lock_timeout = ${lockTimeoutMs}`)
 }
 
@@ -262,23 +275,46 @@ async function allowLogin(client: Client, service: string, file: string): Promis
   await client.query(`alter role payweave_${service} login password ${verifier}`)
 }
 
-async function runOne(
-  client: Client,
-  service: string,
-  { name, text, checksum }: Migration,
-): Promise<void> {
+async function runOne(client: Client, service: string, migration: Migration): Promise<void> {
+  try {
+    if (migration.index === null) await runInTransaction(client, migration)
+    else await buildIndex(client, migration, migration.index)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`migration ${migration.name} of ${service} failed: ${reason}`, { cause: error })
+  }
+}
+
+async function runInTransaction(client: Client, migration: Migration): Promise<void> {
   await client.query('begin')
   try {
-    await client.query(text)
-    await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [
-      name,
-      checksum,
-    ])
+    await client.query(migration.text)
+    await keepApplied(client, migration)
     const { command } = await client.query('commit')
     if (command !== 'COMMIT') throw new Error('rolled back at commit')
   } catch (error) {
     await client.query('rollback').catch(() => undefined)
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`migration ${name} of ${service} failed: ${reason}`, { cause: error })
+    throw error
   }
+}
+
+/** Replaces what a build that was interrupted has left: an index that writes maintain and no statement uses. */
+async function buildIndex(client: Client, migration: Migration, index: string): Promise<void> {
+  // The build waits for transactions that began before it, and nobody waits for the build.
+  await client.query('set lock_timeout = 0')
+  const unfinished = await client.query(
+    'select from pg_index where indexrelid = to_regclass($1) and not indisvalid',
+    [index],
+  )
+  if (unfinished.rowCount !== 0) await client.query(`drop index concurrently ${index}`)
+  await client.query(migration.text)
+  await client.query(`set lock_timeout = ${lockTimeoutMs}`)
+  await keepApplied(client, migration)
+}
+
+async function keepApplied(client: Client, { name, checksum }: Migration): Promise<void> {
+  await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [
+    name,
+    checksum,
+  ])
 }

@@ -10,8 +10,16 @@ import { ConfigurationError } from '../process/configuration-error.ts'
  */
 export type Phase = 'expand' | 'contract'
 
-/** One migration file. Its name is `folder/NNNN-name.sql`, as the table `schema_migration` keeps it. */
-export type Migration = { name: string; phase: Phase; text: string; checksum: string }
+/** One migration file. */
+export type Migration = {
+  /** `folder/NNNN-name.sql`, as the table `schema_migration` keeps it. */
+  name: string
+  phase: Phase
+  text: string
+  checksum: string
+  /** The index that a `.concurrent.sql` file builds, outside of a transaction; null for every other file. */
+  index: string | null
+}
 
 /** A row of `schema_migration`. */
 export type Applied = { name: string; checksum: string }
@@ -27,8 +35,8 @@ export type Difference = {
 
 /**
  * Reads the migration files of some folders, in the order in which they run. Rejects with a ConfigurationError for two
- * folders of one name, a bad file name or a repeated number, and with the system's error for a folder that cannot be
- * read.
+ * folders of one name, a bad file name, a repeated number or a `.concurrent.sql` file with anything but one index, and
+ * with the system's error for a folder that cannot be read.
  */
 export async function readMigrations(directories: string[]): Promise<Migration[]> {
   const folders = directories.map((directory) => path.basename(directory))
@@ -43,7 +51,7 @@ async function readFolder(directory: string): Promise<Migration[]> {
   const files = (await readdir(directory)).filter((file) => file.endsWith('.sql')).toSorted()
   const numbers = new Set<string>()
   for (const file of files) {
-    const number = /^(\d{4})-[a-z0-9-]+(\.contract)?\.sql$/.exec(file)?.[1]
+    const number = /^(\d{4})-[a-z0-9-]+(\.contract|\.concurrent)?\.sql$/.exec(file)?.[1]
     if (number === undefined || numbers.has(number)) {
       throw new ConfigurationError(
         `bad or repeated migration number: ${path.join(directory, file)}`,
@@ -56,9 +64,24 @@ async function readFolder(directory: string): Promise<Migration[]> {
       const text = await readFile(path.join(directory, file), 'utf8')
       const checksum = createHash('sha256').update(text).digest('hex')
       const phase = file.endsWith('.contract.sql') ? 'contract' : 'expand'
-      return { name: `${path.basename(directory)}/${file}`, phase, text, checksum }
+      const index = file.endsWith('.concurrent.sql') ? builtIndex(file, text) : null
+      return { name: `${path.basename(directory)}/${file}`, phase, text, checksum, index }
     }),
   )
+}
+
+/** One statement, since PostgreSQL runs several at a time as one transaction; one that may be repeated after a crash. */
+const buildsIndex =
+  /^create (?:unique )?index concurrently if not exists ([a-z_][a-z0-9_]*)\s+on [^;]+;$/
+
+function builtIndex(file: string, text: string): string {
+  const [, index] = buildsIndex.exec(text.replaceAll(/^--.*$/gm, '').trim()) ?? []
+  if (index === undefined) {
+    throw new ConfigurationError(
+      `${file} must be one statement: create index concurrently if not exists <name> on …;`,
+    )
+  }
+  return index
 }
 
 /** Compares the files with what has run. */

@@ -5,7 +5,12 @@ import { expect, it } from 'vitest'
 import { pages, readPage, root } from './pages.ts'
 
 /** Patterns of file names, and files that every service has. */
-const elsewhere = new Set(['NNNN-name.contract.sql', 'main.ts', 'engine.ts'])
+const elsewhere = new Set([
+  'NNNN-name.contract.sql',
+  'NNNN-name.concurrent.sql',
+  'main.ts',
+  'engine.ts',
+])
 
 it.each(pages())('the page %s names files that exist', (page) => {
   const named = [...readPage(page).matchAll(/`([\w./-]+\.(?:ts|mjs|cjs|sql))`/g)]

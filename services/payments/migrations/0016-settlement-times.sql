@@ -1,3 +1,0 @@
--- Settlements are listed by their time too, to reconcile a day with a provider.
-
-create index settlement_time on settlement (create_time, settlement_id);
