@@ -9,6 +9,7 @@ import {
   revokeBearer,
   rotateIdentity,
   rotateOperator,
+  rotatePassword,
   type Step,
 } from '../../deploy/bootstrap/installation.ts'
 import type { Vault } from '../../deploy/bootstrap/vault.ts'
@@ -26,8 +27,9 @@ export const bootstrapCommands: Command[] = [
   bootstrapInstitution,
   {
     name: 'bootstrap rotate',
-    operands: 'identity <process> | operator',
-    summary: 'Rotates a key in three steps: trust the next key, then --use, then --retire.',
+    operands: 'identity <process> | operator | password <file>',
+    summary:
+      'Rotates a key in three steps: trust the next key, then --use, then --retire. A password has one step.',
     options: { ...outOptions, ...expiryOption },
     flags: {
       ...outFlags,
@@ -152,8 +154,10 @@ function rotate(vault: Vault, context: CommandContext): void {
   const step: Step = flags.has('use') ? 'use' : flags.has('retire') ? 'retire' : 'begin'
   if (what === 'identity' && part !== undefined) rotateIdentity(vault, part, step)
   else if (what === 'operator' && part === undefined) rotateOperator(vault, step, expiryOf(context))
+  else if (what === 'password' && part !== undefined && step === 'begin')
+    rotatePassword(vault, part)
   else
     throw new UsageError(
-      'pass "identity <process>" or "operator"; for the keys of stored values use "keys rotate"',
+      'pass "identity <process>", "operator" or, without a step, "password <file>"; for the keys of stored values use "keys rotate"',
     )
 }

@@ -51,13 +51,7 @@ export function makeMissing(vault: Vault, expires: string): void {
   for (const [part, files] of Object.entries(lastingSecrets)) {
     for (const file of files) vault.keep(own(part, file), newLastingSecret)
   }
-  for (const part of storing) {
-    const password = vault.keep(own(part, 'database-password'), newPassword)
-    vault.put(`database-logins/${part}`, password)
-  }
-  vault.keep('postgres-owner/username', () => 'payweave_owner')
-  vault.keep('postgres-owner/password', newPassword)
-  makeNatsSecrets(vault)
+  makePasswords(vault)
   if (!vault.has(operatorFile)) newOperator(vault, expires)
   writeTrust(vault)
 }
@@ -74,6 +68,17 @@ export function addConnector(vault: Vault, name: string): void {
   vault.keep(own(name, identityFile), newIdentityKey)
   vault.keep(own(name, 'database-password'), newPassword)
   writeTrust(vault)
+}
+
+/** The passwords that are missing, and what repeats a password for another reader. */
+function makePasswords(vault: Vault): void {
+  for (const part of storing) {
+    const password = vault.keep(own(part, 'database-password'), newPassword)
+    vault.put(`database-logins/${part}`, password)
+  }
+  vault.keep('postgres-owner/username', () => 'payweave_owner')
+  vault.keep('postgres-owner/password', newPassword)
+  makeNatsSecrets(vault)
 }
 
 /** The addresses of the servers in `deploy/k8s/nats`. */
@@ -163,6 +168,21 @@ export function rotateIdentity(vault: Vault, part: string, step: Step): void {
     vault.remove(oldKey(part))
   }
   writeTrust(vault)
+}
+
+const passwordFile =
+  /^([a-z0-9-]+-secrets\/(database|nats)-password|(postgres-owner|nats-route)\/password|operator\/nats-password)$/
+
+/**
+ * Replaces the password in a file such as `payments-secrets/database-password`, and wherever else it is. Throws a
+ * VaultError for a file that is no password.
+ */
+export function rotatePassword(vault: Vault, file: string): void {
+  if (!passwordFile.test(file) || !vault.has(file)) {
+    throw new VaultError(`there is no password ${file}`)
+  }
+  vault.put(file, newPassword())
+  makePasswords(vault)
 }
 
 /** Gives the operator a new bearer until `expires`. The old one works until it is retired. */

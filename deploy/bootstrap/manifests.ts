@@ -12,7 +12,10 @@ const notForPods = new Set([
   'institutions',
   'nats-route',
 ])
-const types: Record<string, string> = { 'postgres-owner': 'kubernetes.io/basic-auth' }
+const owner = 'postgres-owner'
+const types: Record<string, string> = { [owner]: 'kubernetes.io/basic-auth' }
+/** CloudNativePG gives the owner a changed password at once. */
+const labels: Record<string, string> = { [owner]: ', cnpg.io/reload: "true"' }
 
 /** One Secret for each folder, its keys the files in it. */
 export function writeManifests(vault: Vault, namespace: string | undefined): void {
@@ -34,7 +37,7 @@ function manifestOf(vault: Vault, name: string, namespace: string | undefined): 
     'metadata:',
     `  name: ${name}`,
     ...(namespace === undefined ? [] : [`  namespace: ${namespace}`]),
-    '  labels: { app.kubernetes.io/part-of: payweave }',
+    `  labels: { app.kubernetes.io/part-of: payweave${labels[name] ?? ''} }`,
     `type: ${types[name] ?? 'Opaque'}`,
     'data:',
     ...data,

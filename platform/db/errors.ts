@@ -87,8 +87,8 @@ const timeoutStates = new Set(['57014', '55P03', '25P03'])
 /** Connection exceptions, insufficient resources such as a full disk, and errors of the server's own system. */
 const unavailableClasses = new Set(['08', '53', '58'])
 
-/** Shutting down, crashed, starting, or a standby that refuses to write. */
-const unavailableStates = new Set(['57P01', '57P02', '57P03', '25006'])
+/** Shutting down, crashed, starting, a standby that refuses to write, or a password that is being replaced. */
+const unavailableStates = new Set(['57P01', '57P02', '57P03', '25006', '28P01'])
 
 function isViolation(error: unknown, state: string, constraint: string | undefined): boolean {
   if (sqlState(error) !== state) return false

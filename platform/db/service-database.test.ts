@@ -127,6 +127,7 @@ it('a service logs in as itself, by a password that may change, and cannot chang
   const late = openDatabase({ ...options, passwordFile })
   opened.push(late)
   expect(await late.ready()).toBe(false)
+  await expect(late.row(who, [])).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
 })
 
 it('the server gets the SCRAM verifier of RFC 7677 for a password', () => {

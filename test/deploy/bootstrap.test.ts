@@ -101,8 +101,11 @@ describe('payweave bootstrap', () => {
     expect(names(taken)).toEqual([...names(written), 'backup-credentials'].toSorted())
     for (const { metadata, spec } of taken) {
       expect(spec.dataFrom).toEqual([{ extract: { key: `payweave/${metadata.name}` } }])
-      const type = written.find((one) => one.metadata.name === metadata.name)?.['type'] ?? 'Opaque'
-      expect(spec.target?.template?.type ?? 'Opaque', metadata.name).toBe(type)
+      const same = written.find((one) => one.metadata.name === metadata.name)
+      const { type = 'Opaque', metadata: kept } = spec.target?.template ?? {}
+      expect(type, metadata.name).toBe(same?.['type'] ?? 'Opaque')
+      const reload = 'cnpg.io/reload'
+      expect(kept?.labels?.[reload], metadata.name).toBe(same?.metadata.labels?.[reload])
     }
   })
 
@@ -249,6 +252,33 @@ describe('payweave bootstrap rotate', () => {
     const ran = await bootstrap()
     expect(ran.code).toBe(0)
     expect(ran.err).toContain('the bearer operator never expires')
+  })
+
+  it('payweave bootstrap rotate replaces one password wherever it is, and nothing else', async () => {
+    await made('--kubernetes')
+    const before = contents()
+    for (const [file, ...repeated] of [
+      ['payments-secrets/database-password', 'database-logins/payments'],
+      ['payments-secrets/nats-password', 'nats-passwords/passwords.conf'],
+      ['operator/nats-password', 'nats-passwords/passwords.conf'],
+      ['nats-route/password', 'nats-passwords/routes.conf'],
+      ['postgres-owner/password'],
+    ]) {
+      const at = path.join(out, file ?? '')
+      const old = contents()
+      await made('rotate', 'password', file ?? '')
+      const now = contents()
+      const changed = Object.keys(now).filter((name) => now[name] !== old[name])
+      const expected = [file ?? '', ...repeated, 'kubernetes/secrets.yaml']
+      expect(changed.toSorted()).toEqual(expected.map((name) => path.join(out, name)).toSorted())
+      expect(now[at]).toMatch(/^[0-9a-f]{48}$/)
+      for (const name of repeated) expect(now[path.join(out, name)]).toContain(now[at])
+      expect(Object.values(now).join('\n')).not.toContain(old[at])
+    }
+    expect(Object.keys(contents())).toEqual(Object.keys(before))
+    const noPassword = 'there is no password accounts-secrets/pepper'
+    expect(await refused('rotate', 'password', 'accounts-secrets/pepper')).toContain(noPassword)
+    expect(await refused('rotate', 'password', 'operator/nats-password', '--use')).toContain('pass')
   })
 
   it('payweave bootstrap rotate refuses steps out of their order', async () => {
