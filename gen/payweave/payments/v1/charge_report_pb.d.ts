@@ -185,7 +185,8 @@ export enum ChargeOutcome {
   UNSPECIFIED = 0,
 
   /**
-   * The payer has begun to pay.
+   * The payer has begun to pay. PAID or REFUSED of the same attempt must follow: until then the share does not expire and the request
+   * cannot be cancelled, and payments enquires only about attempts that it began itself.
    *
    * @generated from enum value: CHARGE_OUTCOME_PROCESSING = 1;
    */
