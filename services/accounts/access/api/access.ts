@@ -18,8 +18,8 @@ import {
   createMerchant,
   issueApiKey,
   issueSubscriptionKey,
-  withdrawApiKey,
-  withdrawSubscriptionKey,
+  revokeApiKey,
+  revokeSubscriptionKey,
 } from '../operations/administer-keys.ts'
 import { authenticateApiKey, authenticateSubscriptionKey } from '../operations/authenticate.ts'
 import { updateBranding } from '../operations/branding.ts'
@@ -140,7 +140,7 @@ function keyChanges(administration: Administration) {
       return { keyId, subscriptionKey, issueTime: timestampFromDate(issuedAt) }
     },
     async revokeSubscriptionKey(request, context) {
-      const revokedAt = await withdrawSubscriptionKey(
+      const revokedAt = await revokeSubscriptionKey(
         administration,
         actor(),
         keyPlace(request, context),
@@ -178,7 +178,7 @@ function keyChanges(administration: Administration) {
       return { keyId, apiKey, issueTime: timestampFromDate(issuedAt) }
     },
     async revokeApiKey(request, context) {
-      const revokedAt = await withdrawApiKey(administration, actor(), keyPlace(request, context))
+      const revokedAt = await revokeApiKey(administration, actor(), keyPlace(request, context))
       return { revokeTime: timestampFromDate(revokedAt) }
     },
   } satisfies Partial<ServiceImpl<typeof AccessService>>

@@ -21,8 +21,8 @@ import {
 import {
   createMerchant,
   issueSubscriptionKey,
-  withdrawApiKey,
-  withdrawSubscriptionKey,
+  revokeApiKey,
+  revokeSubscriptionKey,
 } from '../operations/administer-keys.ts'
 import { authenticateApiKey, authenticateSubscriptionKey } from '../operations/authenticate.ts'
 import { findGrant } from '../store/institution-store.ts'
@@ -86,9 +86,9 @@ describe('subscription keys', () => {
     expect(await reasonOf(opens(subscriptionKey, 'production'))).toBe('PW_INVALID_SUBSCRIPTION_KEY')
     expect(await reasonOf(opens(''))).toBe('PW_INVALID_SUBSCRIPTION_KEY')
     expect(await reasonOf(opens(newSubscriptionKey('sandbox')))).toBe('PW_INVALID_SUBSCRIPTION_KEY')
-    const revokedAt = await withdrawSubscriptionKey(administration, actor, { keyId })
+    const revokedAt = await revokeSubscriptionKey(administration, actor, { keyId })
     expect(await reasonOf(opens(subscriptionKey))).toBe('PW_INVALID_SUBSCRIPTION_KEY')
-    expect(await withdrawSubscriptionKey(administration, actor, { keyId })).toEqual(revokedAt)
+    expect(await revokeSubscriptionKey(administration, actor, { keyId })).toEqual(revokedAt)
   })
 
   it('two keys may be active, so that a project can rotate, and a third is refused', async () => {
@@ -123,7 +123,7 @@ describe('API keys', () => {
     expect(await authenticateApiKey(db, secrets, own.projectId, made.apiKey)).toEqual(made.merchant)
     const foreign = authenticateApiKey(db, secrets, other.projectId, made.apiKey)
     expect(await reasonOf(foreign)).toBe('PW_INVALID_API_KEY')
-    await withdrawApiKey(administration, actor, { keyId: made.keyId })
+    await revokeApiKey(administration, actor, { keyId: made.keyId })
     const revoked = authenticateApiKey(db, secrets, own.projectId, made.apiKey)
     expect(await reasonOf(revoked)).toBe('PW_INVALID_API_KEY')
   })

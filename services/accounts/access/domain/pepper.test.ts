@@ -13,7 +13,7 @@ import { type Administration, createProject } from '../operations/administer.ts'
 import {
   createMerchant,
   issueSubscriptionKey,
-  withdrawSubscriptionKey,
+  revokeSubscriptionKey,
 } from '../operations/administer-keys.ts'
 import { authenticateApiKey, authenticateSubscriptionKey } from '../operations/authenticate.ts'
 import { newSubscriptionKey } from './credentials.ts'
@@ -144,7 +144,7 @@ describe('while the pepper rotates', () => {
     const pepper = testKeys()
     const revoked = await issued(pepper)
     const old = pepper().current.keyId
-    await withdrawSubscriptionKey(administrationWith(pepper), actor, revoked)
+    await revokeSubscriptionKey(administrationWith(pepper), actor, revoked)
     pepper.rotate()
     expect(await use(revoked, pepper)).toBe('PW_INVALID_SUBSCRIPTION_KEY')
     const unknown = { ...revoked, subscriptionKey: newSubscriptionKey('sandbox') }

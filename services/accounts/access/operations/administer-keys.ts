@@ -10,9 +10,9 @@ import {
   insertApiKey,
   insertSubscriptionKey,
   type KeyPlace,
+  markApiKeyRevoked,
+  markSubscriptionKeyRevoked,
   type RevokedKey,
-  revokeApiKey,
-  revokeSubscriptionKey,
 } from '../store/key-store.ts'
 import { findMerchant, insertMerchant } from '../store/project-store.ts'
 import { existingProject } from './administer.ts'
@@ -58,21 +58,21 @@ async function revoke(
 }
 
 /** Revokes a subscription key. A repeat keeps the time of the first call. */
-export async function withdrawSubscriptionKey(
+export async function revokeSubscriptionKey(
   administration: Administration,
   actor: Actor,
   place: KeyPlace,
 ): Promise<Date> {
-  return revoke(administration, actor, 'revoke_subscription_key', place, revokeSubscriptionKey)
+  return revoke(administration, actor, 'revoke_subscription_key', place, markSubscriptionKeyRevoked)
 }
 
 /** Revokes an API key. A repeat keeps the time of the first call. */
-export async function withdrawApiKey(
+export async function revokeApiKey(
   administration: Administration,
   actor: Actor,
   place: KeyPlace,
 ): Promise<Date> {
-  return revoke(administration, actor, 'revoke_api_key', place, revokeApiKey)
+  return revoke(administration, actor, 'revoke_api_key', place, markApiKeyRevoked)
 }
 
 /** Makes a merchant with its API key; the key itself is in this answer and nowhere else. */

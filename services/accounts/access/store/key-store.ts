@@ -126,7 +126,7 @@ const findRevokedSubscriptionKeyStatement = sql(
    where key_id = $1 and ($2::uuid is null or project_id = $2)`,
 )
 /** Revokes a subscription key of a project, or of any, keeping the first time; undefined for an unknown one. */
-export function revokeSubscriptionKey(
+export function markSubscriptionKeyRevoked(
   tx: Queryable,
   place: KeyPlace,
 ): Promise<RevokedKey | undefined> {
@@ -190,6 +190,6 @@ const findRevokedApiKeyStatement = sql(
    where key_id = $1 and ($2::uuid is null or project_id = $2)`,
 )
 /** Revokes an API key of a project, or of any, keeping the first time; undefined for an unknown one. */
-export function revokeApiKey(tx: Queryable, place: KeyPlace): Promise<RevokedKey | undefined> {
+export function markApiKeyRevoked(tx: Queryable, place: KeyPlace): Promise<RevokedKey | undefined> {
   return revokeOnce(tx, place, revokeApiKeyStatement, findRevokedApiKeyStatement)
 }
