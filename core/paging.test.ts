@@ -7,7 +7,7 @@ const id = randomId()
 const refused = expect.objectContaining({ reason: 'INVALID_PARAMETER' })
 
 describe('a page', () => {
-  it('a page has the usual size unless another one is requested', () => {
+  it('a page has the default size unless another one is requested', () => {
     expect([pageSizeOf(0), pageSizeOf(0, 25), pageSizeOf(7)]).toEqual([50, 25, 7])
   })
 

@@ -2,9 +2,9 @@
 import { type Failure, invalid } from './errors/errors.ts'
 import { isUuid } from './identity/id.ts'
 
-/** The number of rows of a page; `usual` for a request that names none. */
-export function pageSizeOf(requested: number, usual = 50): number {
-  return requested === 0 ? usual : requested
+/** The number of rows of a page; `defaultSize` for a request that names none. */
+export function pageSizeOf(requested: number, defaultSize = 50): number {
+  return requested === 0 ? defaultSize : requested
 }
 
 /** One page, and the token of the next one; empty for none. `found` has one row more than the page if another follows. */

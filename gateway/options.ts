@@ -22,7 +22,7 @@ import type { PaymentChanges } from './pages/live-streams.ts'
 /** Times in milliseconds. */
 export type RouteTimeouts = {
   /** A request of any route but those that wait for a biller. */
-  usualMs: number
+  defaultMs: number
   /** What a bill payment may take besides BILLER_TIMEOUT_S. */
   besideBillerMs: number
   /** Of these times, what is kept for writing the answer: RPCs end that much sooner. */

@@ -115,8 +115,8 @@ async function exchange(
   { signal, requestId, ...options }: CallOptions & { requestId: string },
 ): Promise<{ body: unknown } | { error: PayweaveError }> {
   const { method, path, body } = call
-  const usualMs = defaultTimeoutMs[body instanceof FormData ? 'form' : 'json']
-  const timeoutMs = options.timeoutMs ?? client.timeoutMs ?? usualMs
+  const defaultMs = defaultTimeoutMs[body instanceof FormData ? 'form' : 'json']
+  const timeoutMs = options.timeoutMs ?? client.timeoutMs ?? defaultMs
   const timeout = AbortSignal.timeout(timeoutMs)
   let response: Response
   let text: string

@@ -173,7 +173,7 @@ async function* progressOf(first: ReplayJob, again: () => Promise<ReplayJob>) {
   }
 }
 
-/** A rate of a form, 0 for the usual one. Throws INVALID_PARAMETER for another text. */
+/** A rate of a form, 0 for the default one. Throws INVALID_PARAMETER for another text. */
 export function rateOf(text: string | null): number {
   if (text === null || text === '') return 0
   if (!/^\d{1,4}$/.test(text)) throw invalid('rate', 'must be a whole number, 1 to 1000')

@@ -353,7 +353,7 @@ export function showsClientIp(
 }
 
 export const routeTimeouts: RouteTimeouts = {
-  usualMs: 15_000,
+  defaultMs: 15_000,
   besideBillerMs: 5_000,
   answerMs: 500,
 }
@@ -369,9 +369,9 @@ export function deadlineOf(
   settings: Settings,
   isArriving = false,
 ): number {
-  const { usualMs, besideBillerMs, answerMs } = settings.routeTimeouts ?? routeTimeouts
+  const { defaultMs, besideBillerMs, answerMs } = settings.routeTimeouts ?? routeTimeouts
   const isBill = row.waitsForBiller === true
-  const routeMs = isBill ? settings.billerTimeoutMs + besideBillerMs : usualMs
+  const routeMs = isBill ? settings.billerTimeoutMs + besideBillerMs : defaultMs
   const arrivalMs = isArriving ? (settings.requestTimeoutMs ?? requestTimeoutMs) : 0
   return Date.now() + arrivalMs + routeMs - answerMs
 }

@@ -14,7 +14,7 @@ type CardForms = {
 /** A page is shown without its card form when the back end takes longer; a page in its frame waits for the rest. */
 const formWithinMs = 700
 /** The colours of `style.css`, for the card form of a merchant without colours. */
-const usualTheme = { accentColor: '#0b57d0', darkAccentColor: '#93bbfa' }
+const defaultTheme = { accentColor: '#0b57d0', darkAccentColor: '#93bbfa' }
 
 /** The back end's card form if it comes soon, else our own page that waits for it. */
 export function openCardFormOrWait(
@@ -42,7 +42,7 @@ export async function openCardForm(
     accentColor: palettes.light.accent,
     darkAccentColor: palettes.dark.accent,
   }
-  const look = { language: choice.language, theme: theme ?? usualTheme }
+  const look = { language: choice.language, theme: theme ?? defaultTheme }
   try {
     const opened = await checkout.openCardFrame({ linkToken, ...look })
     return { frameUrl: opened.frameUrl }

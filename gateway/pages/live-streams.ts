@@ -27,7 +27,7 @@ export type StreamLimits = {
   maxUnreadBytes: number
 }
 
-const usualLimits: StreamLimits = {
+const defaultLimits: StreamLimits = {
   perLink: 6,
   perProcess: 1_000,
   maxAgeMs: 90_000,
@@ -82,7 +82,7 @@ type Held = {
 export function createLiveStreams(
   changes: PaymentChanges,
   log: Logger,
-  limits: StreamLimits = usualLimits,
+  limits: StreamLimits = defaultLimits,
 ): LiveStreams {
   const maps = { links: new Map<string, Link>(), byPayment: new Map<string, Set<Link>>() }
   const held: Held = {

@@ -270,7 +270,7 @@ describe('payweave merchant, institution, grant and audit', () => {
       '--logo',
       'none',
     )
-    expect(removed.out).toMatch(/colour {4}the usual one\nlogo {6}none\nsupport {3}help@/)
+    expect(removed.out).toMatch(/colour {4}the default one\nlogo {6}none\nsupport {3}help@/)
     expect((await run('merchant', 'show', id, ...project)).out).toBe(removed.out)
     expect((await run('merchant', 'update', id, ...project)).code).toBe(2)
     expect(

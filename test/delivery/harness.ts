@@ -34,7 +34,7 @@ import { createTestDatabase, silentLog } from '../support/database.ts'
 /** The folders that make the delivery schema. */
 export const migrations = migrationFolders('delivery')
 
-/** How a test's worker differs from the usual one. */
+/** How a test's worker differs from the default one. */
 export interface WorkerChanges extends Partial<EgressRule> {
   scheduleS?: number[]
   timeoutMs?: number

@@ -16,11 +16,11 @@ afterEach(async () => {
 
 /** Far apart, so that no load can make one look like the other. */
 const times = {
-  routeTimeouts: { usualMs: 30_000, besideBillerMs: 5_000, answerMs: 500 },
+  routeTimeouts: { defaultMs: 30_000, besideBillerMs: 5_000, answerMs: 500 },
   billerTimeoutMs: 50_000,
   requestTimeoutMs: 20_000,
 } satisfies Partial<EdgeSettings>
-const usualMs = 29_500
+const defaultMs = 29_500
 const billMs = 54_500
 const formMs = 49_500
 const loadMs = 15_000
@@ -47,13 +47,13 @@ function expectLeft(leftMs: number | undefined, limitMs: number): void {
 
 describe('a request', () => {
   it('a request has 15 s, a bill payment 5 s more than its biller, and the answer half a second of them', () => {
-    expect(routeTimeouts).toEqual({ usualMs: 15_000, besideBillerMs: 5_000, answerMs: 500 })
+    expect(routeTimeouts).toEqual({ defaultMs: 15_000, besideBillerMs: 5_000, answerMs: 500 })
     const settings = { billerTimeoutMs: 8_000 }
     const startedMs = Date.now()
-    const [usual, bill] = [deadlineOf({}, settings), deadlineOf({ waitsForBiller: true }, settings)]
+    const [other, bill] = [deadlineOf({}, settings), deadlineOf({ waitsForBiller: true }, settings)]
     const endedMs = Date.now()
     for (const [deadlineMs, lifeMs] of [
-      [usual, 14_500],
+      [other, 14_500],
       [bill, 12_500],
     ] as const) {
       expect(deadlineMs - lifeMs).toBeGreaterThanOrEqual(startedMs)
@@ -69,7 +69,7 @@ describe('a request', () => {
     expect(status).toBeLessThan(500)
     expect(edge.seen.calls.seen).not.toEqual([])
     for (const { leftMs } of edge.seen.calls.seen) {
-      expectLeft(leftMs, path === '/bill_payments/pay' ? billMs : usualMs)
+      expectLeft(leftMs, path === '/bill_payments/pay' ? billMs : defaultMs)
     }
   })
 
@@ -90,7 +90,7 @@ describe('a request', () => {
   })
 
   it.concurrent.each(routes)('$name is a 504 when a service hangs', async ({ method, path }) => {
-    const hasty = { usualMs: 500, besideBillerMs: 500, answerMs: 0 }
+    const hasty = { defaultMs: 500, besideBillerMs: 500, answerMs: 0 }
     const settings = { routeTimeouts: hasty, billerTimeoutMs: 0, rpcTimeoutMs: 60_000 }
     const hanging = await startEdge(settings)
     try {
@@ -122,6 +122,6 @@ describe('a page', () => {
     edge = await startEdge(times, { pages: pages as unknown as PageServices })
     await fetch(`${edge.url}${path}`).then((answer) => answer.text())
     expect(left).toHaveLength(1)
-    expectLeft(left[0], usualMs)
+    expectLeft(left[0], defaultMs)
   })
 })

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startStopwatch } from './stopwatch.ts'
 
 /** Generous: it bounds how long a failure takes, and claims nothing about how fast anything is. */
-const usualMs = 30_000
+const defaultMs = 30_000
 const firstPauseMs = 5
 const maxPauseMs = 50
 
@@ -31,7 +31,7 @@ export async function eventually<T>(
   second?: Check<T> | number,
   third?: number,
 ): Promise<T | false> {
-  const [check, withinMs = usualMs] =
+  const [check, withinMs = defaultMs] =
     typeof second === 'function' ? [second, third] : [undefined, second]
   const unmet = new Error(`not within ${withinMs} ms: ${look.toString().replaceAll(/\s+/g, ' ')}`)
   Error.captureStackTrace(unmet, eventually)

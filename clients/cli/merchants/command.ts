@@ -22,7 +22,7 @@ import { wholeNumber } from '../parser/whole-number.ts'
 import { UsageError } from '../usage-error.ts'
 
 const brandingOptions = {
-  color: 'colour of buttons and links such as #0b57d0; none: the usual one',
+  color: 'colour of buttons and links such as #0b57d0; none: the default one',
   logo: 'PNG file of at most 64 KiB and 512 pixels a side; none: no logo',
   'support-email': 'e-mail address for payers; none: removes it',
   'support-phone': 'phone number for payers, E.164 with plus sign; none: removes it',
@@ -125,7 +125,7 @@ function printMerchant({ json, print }: CommandContext, merchant: Merchant | und
   print(`merchant  ${merchant.merchantId}`)
   print(`name      ${printable(merchant.businessName)}`)
   print(`mobile    ${merchant.mobileNumber}`)
-  print(`colour    ${branding?.color || 'the usual one'}`)
+  print(`colour    ${branding?.color || 'the default one'}`)
   print(`logo      ${branding?.logoDigest || 'none'}`)
   print(
     `support   ${[branding?.supportEmail, branding?.supportPhone].filter(Boolean).join(', ') || 'none'}`,

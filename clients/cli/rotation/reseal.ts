@@ -10,7 +10,7 @@ import { wholeNumber } from '../parser/whole-number.ts'
 import { type KeyWork, waitForReaders, withKeys } from './work.ts'
 
 const name = 'accounts/seal.key'
-const usualRate = '2000'
+const defaultRate = '2000'
 const reportEachMs = 1_000
 const retry = { firstMs: 500, maxMs: 10_000, forMs: 120_000 } as const
 
@@ -20,7 +20,7 @@ const retry = { firstMs: 500, maxMs: 10_000, forMs: 120_000 } as const
  * ends it, and with the Failure of an RPC, after two minutes of retries if it is transient.
  */
 export function reseal(context: CommandContext): Promise<number | void> {
-  const rate = wholeNumber(context.options['rate'] ?? usualRate, 'rate', 1_000_000)
+  const rate = wholeNumber(context.options['rate'] ?? defaultRate, 'rate', 1_000_000)
   return withKeys(context, async (work) => {
     const keyId = await currentKey(work)
     let { left } = await pass(work, { keyId, checkOnly: true, rate })

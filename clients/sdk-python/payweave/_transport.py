@@ -107,8 +107,8 @@ class Transport:
         for name in sorted(set(options) - CallOptions.__optional_keys__):
             raise TypeError(f"{call.path} takes no option {name!r}")
         request_id = options.get("request_id", str(uuid.uuid4()))
-        usual = _TIMEOUT_S if call.form is None else _FORM_TIMEOUT_S
-        timeout = options.get("timeout", usual if self._timeout is None else self._timeout)
+        default = _TIMEOUT_S if call.form is None else _FORM_TIMEOUT_S
+        timeout = options.get("timeout", default if self._timeout is None else self._timeout)
         max_retries = options.get("max_retries", self._max_retries)
         body, content_type = _content(call)
         headers = {**self._headers, **content_type, **call.headers, "PW-request-id": request_id}

@@ -172,7 +172,7 @@ async function show(work: ProjectWork, clients: Clients, refused?: Refused) {
 const stored = 'Stored. The next page that a payer opens has it.'
 
 const labels: [name: keyof Texts, label: string][] = [
-  ['color', 'Colour such as #0b57d0, empty: the usual one'],
+  ['color', 'Colour such as #0b57d0, empty: the default one'],
   ['support_email', 'E-mail address for payers'],
   ['support_phone', 'Phone number for payers, with + and country'],
   ['website_url', 'Website, https'],

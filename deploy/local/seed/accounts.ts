@@ -4,10 +4,10 @@ import { grantableEndpoints } from '#core/identity/endpoints.ts'
 import { newId } from '#core/identity/id.ts'
 import type { Database, Queryable } from '#platform/db/db.ts'
 import {
+  defaultInstitutionCurrency,
   type Environment,
   type InstitutionKey,
   maxActiveKeys,
-  usualCurrency,
 } from '../../../services/accounts/access/domain/access.ts'
 import type { AccountSecrets } from '../../../services/accounts/access/domain/at-rest.ts'
 import {
@@ -124,7 +124,7 @@ async function seedInstitution(tx: Queryable, name: string): Promise<string> {
     institutionId: newId(),
     name,
     environment: 'sandbox' as const,
-    defaultCurrency: usualCurrency,
+    defaultCurrency: defaultInstitutionCurrency,
   }
   if (await insertInstitution(tx, institution)) return institution.institutionId
   return existing(await findInstitutionByName(tx, 'sandbox', name)).institutionId

@@ -60,7 +60,7 @@ it('a brand is asked for once, until it changes', async () => {
   expect(asked).toEqual({ brands: 2, logos: 2 })
 })
 
-it('a merchant without branding, or of a release that names none, has the usual look', async () => {
+it('a merchant without branding, or of a release that names none, has the default look', async () => {
   const { brands, asked } = brandsWith(async () => undefined)
   expect(await brands.find(merchant)).toEqual(noBrand)
   expect(await brands.find({ projectId: '', merchantId: '' })).toEqual(noBrand)
@@ -68,7 +68,7 @@ it('a merchant without branding, or of a release that names none, has the usual 
   expect(asked).toEqual({ brands: 1, logos: 0 })
 })
 
-it('a page has the usual look while accounts is unavailable or silent, and is asked for again', async () => {
+it('a page has the default look while accounts is unavailable or silent, and is asked for again', async () => {
   let answer: () => Promise<typeof branding> = () =>
     Promise.reject(new Failure('SERVICE_UNAVAILABLE', 'away'))
   const { brands } = brandsWith(() => answer())

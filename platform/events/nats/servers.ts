@@ -10,7 +10,7 @@ const leftLatelyMs = 30_000
  * such one.
  */
 const leaveEveryMs = { silent: 5_000, refusing: 2_000 }
-const usualPort = 4_222
+const defaultPort = 4_222
 
 /**
  * Orders the servers to try: at random, and those that were left in the last 30 s at the end, the last one last.
@@ -20,7 +20,7 @@ export function inOrderOfChoice(addresses: URL[], leftMs: ReadonlyMap<string, nu
   const nowMs = performance.now()
   return addresses
     .map(({ hostname, port }) => {
-      const server = `${hostname}:${port || usualPort}`
+      const server = `${hostname}:${port || defaultPort}`
       const atMs = leftMs.get(server) ?? Number.NEGATIVE_INFINITY
       return { server, rank: nowMs - atMs < leftLatelyMs ? atMs : -Math.random() }
     })

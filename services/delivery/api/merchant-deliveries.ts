@@ -29,7 +29,7 @@ export interface MerchantDeliveryOptions {
   onDue: () => void
 }
 
-const usualPageSize = 25
+const defaultPageSize = 25
 const maxResponseBytes = 1_024
 
 /**
@@ -109,7 +109,7 @@ function filterOf(
     state: wordOf(wireStates, request.state, 'state'),
     startTime: timeOf(request.startTime),
     before: place && place.time < createdAt ? { createdAt: place.time, deliveryId: place.id } : end,
-    limit: pageSizeOf(pageSize, usualPageSize),
+    limit: pageSizeOf(pageSize, defaultPageSize),
   }
 }
 

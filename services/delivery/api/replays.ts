@@ -36,7 +36,7 @@ import {
 } from './messages.ts'
 import { pauseHandlers } from './pauses.ts'
 
-const usualRatePerS = 50
+const defaultRatePerS = 50
 const givenUp: DeliveryState[] = ['exhausted', 'blocked']
 
 /** What the handlers need. */
@@ -67,7 +67,7 @@ export function replayService({
       const { idempotencyKey } = request
       const parameters = {
         ...readFilter(request.filter),
-        ratePerS: request.ratePerS || usualRatePerS,
+        ratePerS: request.ratePerS || defaultRatePerS,
       }
       const { fromAt, toAt, origin, subjectId, ...others } = parameters
       const requested = {

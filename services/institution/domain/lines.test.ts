@@ -5,7 +5,7 @@ import { convert } from '#core/money/exchange.ts'
 import { currencyDigits } from '#core/money/money.ts'
 import { type Line, ledgerLines, type MoneyMoved } from './lines.ts'
 
-// One currency of each exponent that ISO 4217 knows, and two of the usual one.
+// One currency of each exponent that ISO 4217 knows, and two of the common one.
 const codes = ['JPY', 'USD', 'TTD', 'BHD', 'CLF']
 const minor = (max: bigint) => fc.bigInt({ min: 0n, max })
 const amount = fc.bigInt({ min: 1n, max: 10n ** 12n })

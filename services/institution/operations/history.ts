@@ -28,7 +28,7 @@ export type Listing = {
 }
 
 const dayUs = 86_400_000_000n
-const usualWindowUs = 7n * dayUs
+const defaultWindowUs = 7n * dayUs
 // The end is the instant after the last second of the window, so 90 days between its first and its last are a second more.
 const maxWindowUs = 90n * dayUs + 1_000_000n
 // The history has no grant of its own: permission to read a transaction includes listing it.
@@ -72,7 +72,7 @@ export async function listProject(
 /** How to list what waits: what is younger than `minAgeS` seconds is not on the list; zero means ten minutes. */
 export type WaitingListing = { minAgeS: number; pageSize: number; pageToken: string }
 
-const usualMinAgeS = 600
+const defaultMinAgeS = 600
 
 /** A page of the transactions of all projects that wait for the back end, oldest first. */
 export async function listAllWaiting(
@@ -82,7 +82,7 @@ export async function listAllWaiting(
   const size = pageSizeOf(pageSize)
   const place = timePlaceIn(pageToken)
   const after = place && { createTime: place.time, movementId: place.id }
-  const rows = await listWaiting(db, minAgeS || usualMinAgeS, after, size + 1)
+  const rows = await listWaiting(db, minAgeS || defaultMinAgeS, after, size + 1)
   const page = pageOf(rows, size, (last) =>
     tokenOf(last.createTime?.getTime() ?? 0, last.movementId),
   )
@@ -98,7 +98,7 @@ function shownOf(rows: Transaction[]): Shown[] {
 }
 
 function spanOf({ startUs, endUs }: Listing, lastUs: bigint) {
-  const firstUs = startUs ?? lastUs - usualWindowUs
+  const firstUs = startUs ?? lastUs - defaultWindowUs
   if (firstUs > lastUs) throw invalid('start_datetime', 'must not be after the end of the window')
   if (lastUs - firstUs > maxWindowUs)
     throw invalid('start_datetime', 'must be at most 90 days back')

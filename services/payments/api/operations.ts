@@ -23,9 +23,9 @@ import {
 } from '../store/operations-store.ts'
 import { timestampOf } from './messages.ts'
 
-const usualMinAttempts = 3
+const defaultMinAttempts = 3
 const maxCalls = 200
-const usualMinAgeS = 600
+const defaultMinAgeS = 600
 
 const kinds: Record<Task['kind'], CallKind> = {
   announce: CallKind.ANNOUNCE,
@@ -71,7 +71,7 @@ export function paymentOperationsService(
       return { settleTime: timestampOf(settleTime) }
     },
     async listFailingCalls({ minAttempts }) {
-      const attempts = minAttempts === 0 ? usualMinAttempts : minAttempts
+      const attempts = minAttempts === 0 ? defaultMinAttempts : minAttempts
       const calls = await listFailingCalls(db, attempts, maxCalls)
       return {
         calls: calls.map(({ kind, attempts: attemptCount, createTime, nextTime, ...call }) => ({
@@ -87,7 +87,7 @@ export function paymentOperationsService(
       const size = pageSizeOf(pageSize)
       const place = placeIn(pageToken)
       const after = place && { createdUs: place.at, payerId: place.id }
-      const found = await listProcessing(db, minAgeS || usualMinAgeS, after, size + 1)
+      const found = await listProcessing(db, minAgeS || defaultMinAgeS, after, size + 1)
       const { rows, nextPageToken } = pageOf(found, size, ({ createdUs, payerId }) =>
         tokenOf(createdUs, payerId),
       )

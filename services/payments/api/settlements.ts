@@ -20,7 +20,7 @@ import {
 } from '../store/settlement-store.ts'
 import { settlementMessage } from './settlement-messages.ts'
 
-const usualPageSize = 500
+const defaultPageSize = 500
 const maxOfPayment = 1_000
 /** The place before every settlement. */
 const firstToken = '00000000-0000-0000-0000-000000000000'
@@ -46,7 +46,7 @@ export function settlementService(
             : await findSettlement(db, settlementId)
         return { settlements: found.map(messageOf), nextPageToken: afterId, caughtUp: true }
       }
-      const limit = pageSizeOf(pageSize, usualPageSize)
+      const limit = pageSizeOf(pageSize, defaultPageSize)
       const window = windowOf(request, defaultConnector)
       const found =
         window === undefined

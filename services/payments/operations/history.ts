@@ -22,7 +22,7 @@ export type PaymentListing = Omit<PaymentFilter, 'before' | 'limit'> & {
   pageToken: string
 }
 
-const usualPageSize = 25
+const defaultPageSize = 25
 const lastTime = new Date('9999-12-31T00:00:00Z')
 /** The position before all payments of one moment, in the order from the newest to the oldest. */
 const firstId = '00000000-0000-0000-0000-000000000000'
@@ -43,7 +43,7 @@ export async function listMerchantPayments(
   const { payments, next, isForeign } = await listPayments(db, {
     ...filter,
     before: place && place.time < endTime ? { createTime: place.time, paymentId: place.id } : end,
-    limit: pageSizeOf(pageSize, usualPageSize),
+    limit: pageSizeOf(pageSize, defaultPageSize),
   })
   const token = next === undefined ? '' : tokenOf(next.createTime.getTime(), next.paymentId)
   const nextPageToken = isForeign

@@ -144,7 +144,7 @@ export async function listProject(
   return { quotes, nextPageToken }
 }
 
-const usualMinAgeS = 600
+const defaultMinAgeS = 600
 
 /** A page of the quotes of all projects that are held, the longest first. INVALID_PARAMETER for a page token that is not ours. */
 export async function listAllHeld(
@@ -154,7 +154,7 @@ export async function listAllHeld(
   const size = pageSizeOf(pageSize)
   const place = placeIn(pageToken)
   const after = place && { reservedUs: place.at, quoteId: place.id }
-  const found = await listHeld(db, minAgeS || usualMinAgeS, after, size + 1)
+  const found = await listHeld(db, minAgeS || defaultMinAgeS, after, size + 1)
   const page = pageOf(found, size, ({ reservedUs, quote }) => tokenOf(reservedUs, quote.quoteId))
   return { quotes: page.rows, nextPageToken: page.nextPageToken }
 }

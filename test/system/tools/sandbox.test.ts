@@ -284,7 +284,7 @@ describe('a local start', () => {
     expect(out).toContain('2d 12h ahead')
   })
 
-  // A start alone may take most of the usual time.
+  // A start alone may take most of the default time.
   it('a local start leaves no process when it stops, and continues with its data', {
     timeout: 180_000,
   }, async () => {

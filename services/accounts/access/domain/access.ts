@@ -65,7 +65,7 @@ export function requireName(name: string, field: string): string {
 }
 
 /** Default currency of an institution's accounts. */
-export const usualCurrency = 'USD'
+export const defaultInstitutionCurrency = 'USD'
 
 /** Returns a currency code; INVALID_PARAMETER for anything else. */
 export function requireCurrency(code: string, field: string): string {

@@ -3,6 +3,7 @@ import { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
 import type { Queryable } from '#platform/db/db.ts'
 import {
+  defaultInstitutionCurrency,
   type Environment,
   type Institution,
   type InstitutionKey,
@@ -12,7 +13,6 @@ import {
   requireCurrency,
   requireEndpoints,
   requireName,
-  usualCurrency,
 } from '../domain/access.ts'
 import { newInstitutionKey, sealInstitutionKey } from '../domain/credentials.ts'
 import {
@@ -121,7 +121,7 @@ export async function createInstitution(
   actor: Actor,
   name: string,
   environment: Environment,
-  defaultCurrency = usualCurrency,
+  defaultCurrency = defaultInstitutionCurrency,
 ): Promise<{ institution: Institution; key: InstitutionKey }> {
   const institution = {
     institutionId: newId(),

@@ -11,7 +11,7 @@ import { actor } from '../../access/operations/change.ts'
 import { insertAudit } from '../../access/store/project-store.ts'
 import { listFailingTasks, retryTask, type TaskKind } from '../store/task-store.ts'
 
-const usualMinAttempts = 3
+const defaultMinAttempts = 3
 const maxTasks = 200
 
 const kinds: Record<TaskKind, BackendTaskKind> = {
@@ -33,7 +33,7 @@ export function backendTaskService({
 }): ServiceImpl<typeof BackendTaskService> {
   return {
     async listBackendTasks({ minAttempts }) {
-      const attempts = minAttempts === 0 ? usualMinAttempts : minAttempts
+      const attempts = minAttempts === 0 ? defaultMinAttempts : minAttempts
       const tasks = await listFailingTasks(db, attempts, maxTasks)
       return {
         tasks: tasks.map(({ kind, attempts: attemptCount, createTime, nextTime, ...task }) => ({

@@ -13,7 +13,7 @@ import {
   restartBackfill,
 } from '../store/backfill-store.ts'
 
-const usualPageSize = 100
+const defaultPageSize = 100
 
 /**
  * The handlers of SettlementPostingService; `notify` starts a round of the job. `retrySettlement` refuses a settlement that is not
@@ -40,7 +40,7 @@ export function settlementPostingService(
       return { postedCount, refused: refused.map(refusedMessage) }
     },
     async getBackfill({ settlementId, pageSize, pageToken }) {
-      const size = pageSizeOf(pageSize, usualPageSize)
+      const size = pageSizeOf(pageSize, defaultPageSize)
       const after = placeIn(pageToken)
       const state = await readBackfill(db)
       const [refusedCount, found] = await Promise.all([

@@ -25,14 +25,14 @@ export type BackfillOptions = {
   pauseMs?: { caughtUp: number; failed: number }
 }
 
-const usualPauseMs = { caughtUp: 60_000, failed: 2_000 }
+const defaultPauseMs = { caughtUp: 60_000, failed: 2_000 }
 
 /**
  * Starts the job: it reads the list to its end, and once a minute what was added since. Payments may be down. Every replica runs it:
  * the cursor moves once a page, and a page that two replicas read is posted once.
  */
 export function startBackfill(options: BackfillOptions): Loop {
-  const { log, pauseMs = usualPauseMs } = options
+  const { log, pauseMs = defaultPauseMs } = options
   const stopping = new AbortController()
   let failing = false
   let again: NodeJS.Timeout | undefined
