@@ -40,6 +40,16 @@ export function isLockTimeout(error: unknown): boolean {
   return error instanceof Failure && sqlState(error.cause) === '55P03'
 }
 
+/**
+ * Returns whether the next statement would fail as well: the server cannot be reached, cannot work or does not answer, or no connection
+ * becomes free. False for a statement that the server cancelled because it took too long.
+ */
+export function isDatabaseDown(error: unknown): boolean {
+  if (!(error instanceof Failure)) return false
+  if (error.reason === 'TIMEOUT') return sqlState(error.cause) === undefined
+  return error.reason === 'SERVICE_UNAVAILABLE'
+}
+
 /** Returns whether the same work may succeed if it runs again: after a serialization failure or a deadlock. */
 export function isRetriable(error: unknown): boolean {
   const state = sqlState(error)

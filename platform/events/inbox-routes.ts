@@ -22,8 +22,8 @@ export function inboxService(
 ): ServiceImpl<typeof InboxService> {
   return {
     seen: ({ eventIds }) => answerSeen(db, eventIds),
-    async processEvents({ events }) {
-      await consumer?.process(events)
+    async processEvents({ events }, { signal }) {
+      await consumer?.process(events, signal)
       const eventIds = events.map(({ eventId }) => eventId)
       return answerSeen(db, eventIds)
     },

@@ -3,10 +3,11 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Registry } from 'prom-client'
-import { Failure, invalid } from '#core/errors/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { type Event, EventSchema } from '#gen/payweave/events/v1/events_pb.js'
 import type { Database, Queryable } from '#platform/db/db.ts'
+import { isDatabaseDown } from '#platform/db/errors.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { type ProcessSpans, processSpans } from '#platform/telemetry/spans.ts'
 import { createSignal } from '../process/loop.ts'
@@ -47,6 +48,8 @@ export type ConsumerOptions = {
 
 const batchMessages = 200
 const reopenMs = 1_000
+/** After this long no more events of a batch are begun: the broker delivers a message again 30 s after it came. */
+const maxBatchMs = 10_000
 /** Redelivery delay of messages that a stopping process has not processed: another replica gets them soon. */
 const handBackMs = 100
 const retry = { minMs: 1_000, maxMs: 30_000 }
@@ -54,10 +57,10 @@ const retry = { minMs: 1_000, maxMs: 30_000 }
 /** A consumer that runs. */
 export interface EventConsumer {
   /**
-   * Processes events that came by RPC. One that it cannot process is left to the broker, which brings it again. Rejects with
-   * INVALID_PARAMETER for a subject that is not consumed, and with SERVICE_UNAVAILABLE while the database is down.
+   * Processes events that came by RPC, until the signal of their call aborts. One that it cannot process, or whose subject it does not
+   * consume, is left to the broker, which brings it again. Rejects with SERVICE_UNAVAILABLE when it did not try them all.
    */
-  process(events: readonly Event[]): Promise<void>
+  process(events: readonly Event[], signal: AbortSignal): Promise<void>
   /** Resolves after the current batch. */
   close(): Promise<void>
 }
@@ -75,23 +78,17 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
     startRetention({ db, log, deleteOld: deleteProcessed }),
   ]
   return {
-    async process(events) {
-      events.forEach((event, index) => check(event, index, options.subjects))
-      const batch = events.map((event) => ({ event, messages: [] }))
-      if (await process(consuming, batch)) return
+    async process(events, signal) {
+      const batch = events
+        .filter((event) => options.subjects.some((subject) => matches(event.subject, subject)))
+        .map((event) => ({ event, messages: [] }))
+      for (const { event } of batch) event.eventId = event.eventId.toLowerCase()
+      if (await process(consuming, batch, () => !signal.aborted)) return
       throw new Failure('SERVICE_UNAVAILABLE', 'the database is unavailable, retry later')
     },
     async close() {
       await Promise.all(parts.map((part) => part.close()))
     },
-  }
-}
-
-/** Checks what the broker ensures for its messages; the ids are UUIDs by the rules of the RPC. Throws INVALID_PARAMETER. */
-function check(event: Event, index: number, subjects: readonly string[]): void {
-  event.eventId = event.eventId.toLowerCase()
-  if (!subjects.some((subject) => matches(event.subject, subject))) {
-    throw invalid(`events[${index}].subject`, 'must be a subject that this service consumes')
   }
 }
 
@@ -125,7 +122,9 @@ function consumeSubject(options: Consuming, subject: string): { close(): Promise
         continue
       }
       // While this batch is processed the next one gathers: batches grow with the load.
-      const passed = await processBatch(options, batch)
+      const endMs = performance.now() + maxBatchMs
+      const goesOn = () => !stopping.signal.aborted && performance.now() < endMs
+      const passed = await processBatch(options, batch, goesOn)
       // Paused, because the database is down and the next batch would fail as well.
       if (!passed) await wakeup.pause(reopenMs)
     }
@@ -170,27 +169,40 @@ function consumeSubject(options: Consuming, subject: string): { close(): Promise
 
 type Known = { event: Event; messages: ReceivedMessage[] }
 
+/** Whether a batch may begin more events: false when its caller stops waiting, or its consumer stops. */
+type GoesOn = () => boolean
+
 /**
- * Processes one batch and acknowledges, redelivers or rejects each message. Resolves to false when the database is
- * unavailable, so that the caller pauses; other errors are logged and have their messages delivered again.
+ * Processes one batch and acknowledges, redelivers or rejects each message. Resolves to false when it did not try all, as when the
+ * database is down, so that the caller pauses; other errors are logged and have their messages delivered again.
  */
-async function processBatch(options: Consuming, batch: ReceivedMessage[]): Promise<boolean> {
+async function processBatch(
+  options: Consuming,
+  batch: ReceivedMessage[],
+  goesOn: GoesOn,
+): Promise<boolean> {
   const events = new Map<string, Known>()
+  const broken: ReceivedMessage[] = []
   for (const message of batch) {
     const event = decode(message)
     if (event === undefined) {
-      await refuse(options, message, messageEventId(message), 'the message is not an event')
+      broken.push(message)
       continue
     }
     const known = events.get(event.eventId)
     if (known === undefined) events.set(event.eventId, { event, messages: [message] })
     else known.messages.push(message)
   }
-  return process(options, [...events.values()])
+  await refuse(options, broken, messageEventId, 'the message is not an event')
+  return process(options, [...events.values()], goesOn)
 }
 
-async function process(options: Consuming, batch: Known[]): Promise<boolean> {
+async function process(options: Consuming, batch: Known[], goesOn: GoesOn): Promise<boolean> {
   if (batch.length === 0) return true
+  if (!goesOn()) {
+    redeliverLater(options, batch, undefined)
+    return false
+  }
   try {
     const processed = await options.work(batch.map(({ event }) => event))
     const messages = batch.flatMap((known) => known.messages)
@@ -204,25 +216,25 @@ async function process(options: Consuming, batch: Known[]): Promise<boolean> {
       ({ event }) => error instanceof UnprocessableEvent && error.eventId === event.eventId,
     )
     if (rejected !== undefined) {
-      for (const message of rejected.messages) {
-        await refuse(options, message, rejected.event.eventId, (error as Error).message)
-      }
+      const { event, messages } = rejected
+      await refuse(options, messages, () => event.eventId, (error as Error).message)
       return process(
         options,
         batch.filter((known) => known !== rejected),
+        goesOn,
       )
     }
     const down = isDatabaseDown(error)
-    if (batch.length > 1 && !down) return processApart(options, batch)
+    if (batch.length > 1 && !down) return processApart(options, batch, goesOn)
     redeliverLater(options, batch, error)
     return !down
   }
 }
 
 /** Processes each event of a failed batch alone, so that one bad event does not delay the others. */
-async function processApart(options: Consuming, batch: Known[]): Promise<boolean> {
+async function processApart(options: Consuming, batch: Known[], goesOn: GoesOn): Promise<boolean> {
   for (const [index, known] of batch.entries()) {
-    if (!(await process(options, [known]))) {
+    if (!(await process(options, [known], goesOn))) {
       redeliverLater(options, batch.slice(index + 1), undefined)
       return false
     }
@@ -294,26 +306,32 @@ function redeliverLater({ log, metrics }: Consuming, batch: Known[], error: unkn
 }
 
 /**
- * Stores the dead letter before it rejects the message, which would otherwise be lost if the process ended between the
- * two.
+ * Stores the dead letter of each message before it rejects it: a message would otherwise be lost if the process ended between the
+ * two. While the database is down, the messages that are left are delivered again without a try.
  */
 async function refuse(
   { db, log, metrics }: Consuming,
-  message: ReceivedMessage,
-  eventId: string | undefined,
+  messages: ReceivedMessage[],
+  eventIdOf: (message: ReceivedMessage) => string | undefined,
   reason: string,
 ): Promise<void> {
-  const { subject, payload } = message
-  try {
-    await storeDeadLetter(db, { eventId, subject, message: payload, reason: reason.slice(0, 500) })
-  } catch (error) {
-    log.warn({ eventId, err: error }, 'dead letter not stored')
-    message.retry(retry.minMs)
-    return
+  for (const [index, message] of messages.entries()) {
+    const { subject, payload } = message
+    const eventId = eventIdOf(message)
+    try {
+      const letter = { eventId, subject, message: payload, reason: reason.slice(0, 500) }
+      await storeDeadLetter(db, letter)
+    } catch (error) {
+      log.warn({ eventId, err: error }, 'dead letter not stored')
+      const down = isDatabaseDown(error)
+      for (const left of down ? messages.slice(index) : [message]) left.retry(retry.minMs)
+      if (down) return
+      continue
+    }
+    message.refuse()
+    metrics.deadLettered.inc()
+    log.error({ eventId, subject }, 'event dead-lettered')
   }
-  message.refuse()
-  metrics.deadLettered.inc()
-  log.error({ eventId, subject }, 'event dead-lettered')
 }
 
 function decode(message: ReceivedMessage): Event | undefined {
@@ -330,8 +348,4 @@ function decode(message: ReceivedMessage): Event | undefined {
 function messageEventId({ messageId }: ReceivedMessage): string | undefined {
   const eventId = messageId?.split(':')[0]
   return eventId !== undefined && isUuid(eventId) ? eventId : undefined
-}
-
-function isDatabaseDown(error: unknown): boolean {
-  return error instanceof Failure && error.reason === 'SERVICE_UNAVAILABLE'
 }
