@@ -82,7 +82,6 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
       const batch = events
         .filter((event) => options.subjects.some((subject) => matches(event.subject, subject)))
         .map((event) => ({ event, messages: [] }))
-      for (const { event } of batch) event.eventId = event.eventId.toLowerCase()
       if (await process(consuming, batch, () => !signal.aborted)) return
       throw new Failure('SERVICE_UNAVAILABLE', 'the database is unavailable, retry later')
     },

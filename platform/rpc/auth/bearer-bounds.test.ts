@@ -21,8 +21,8 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
 
-const own = '0197a9b0-3f6a-7000-8000-000000000001'
-const other = '0197a9b0-3f6a-7000-8000-000000000002'
+const own = '0197a9b0-3f6a-7000-8000-00000000000a'
+const other = '0197a9b0-3f6a-7000-8000-00000000000b'
 
 /** `payments` and a tail of deliveries, whose handlers note the project that they are asked about. */
 async function start(bounds: Partial<Bearer>) {
@@ -65,7 +65,7 @@ describe('a bearer that is bound to a project', () => {
   const unary = (Object.keys(ways) as Way[]).filter((way) => way !== 'a stream of Connect')
 
   it.each(unary)('a bearer that is bound to a project acts for it alone, over %s', async (way) => {
-    const { port, seen } = await start({ project_id: own })
+    const { port, seen } = await start({ project_id: own.toUpperCase() })
     const ask = (projectId: string) => {
       const message = create(GetPaymentRequestSchema, { projectId, paymentId: randomUUID() })
       const body = way.includes('JSON')
@@ -74,12 +74,13 @@ describe('a bearer that is bound to a project', () => {
       return errorOf(way, { port, path, headers, body })
     }
     expect((await ask(own)).code).toBe('ok')
+    expect((await ask(own.toUpperCase())).code).toBe('ok')
     expect((await ask('')).code).toBe('ok')
     expect(await ask(other)).toMatchObject({
       code: 'PermissionDenied',
       reason: 'PERMISSION_DENIED',
     })
-    expect(seen).toEqual([own, own])
+    expect(seen).toEqual([own, own, own])
   })
 
   it('a bearer that is bound to a project acts for it alone in streams, and calls no method that is about no project', async () => {

@@ -100,7 +100,7 @@ function boundsOf(
   }
   return {
     ...(expiresMs === undefined ? {} : { expiresMs }),
-    ...(projectId === undefined ? {} : { projectId }),
+    ...(projectId === undefined ? {} : { projectId: projectId.toLowerCase() }),
   }
 }
 

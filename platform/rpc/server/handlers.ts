@@ -14,6 +14,7 @@ import { bindToProject } from '../auth/callers.ts'
 import { iterateWithContext, runWithContext } from '../context.ts'
 import { ofDecoding } from '../error-responses.ts'
 import { oldName } from '../old-names.ts'
+import { idLowering } from '../validation/request-ids.ts'
 import { rulesCheck } from '../validation/request-rules.ts'
 import { type CallLog, type ServedCall, servedCallKey } from './served-call.ts'
 
@@ -29,15 +30,15 @@ export type Unary = {
 /** The unary methods of the services that were registered, by path, also the old one. */
 export type UnaryMethods = Map<string, Unary>
 
-/** Throws the Failure that a message is refused with, before its handler sees it. */
+/** Throws the Failure that a message is refused with, before its handler sees it; some complete the message. */
 type Check = (message: Message) => void
 
 /** What each message of a method has to pass, in this order. */
 function checksOf(method: DescMethod): Check[] {
   const rules = rulesCheck(method)
-  const bind = bindToProject(method)
-  // First, because it fills in a project that the rules then require.
-  return bind === undefined ? [rules] : [bind, rules]
+  // Before the rules, since it fills in a project that they then require; it compares ids in lower case.
+  const before = [idLowering(method.input), bindToProject(method)]
+  return [...before.filter((check) => check !== undefined), rules]
 }
 
 /**

@@ -52,7 +52,7 @@ export function quotesService(quotes: Quotes): ServiceImpl<typeof QuotesService>
     async listQuotes({ projectId, quoteId, status, pageSize, pageToken }, context) {
       const page = await listProject(quotes, {
         projectId: projectOf(context, projectId),
-        quoteId: quoteId === '' ? undefined : quoteId.toLowerCase(),
+        quoteId: quoteId === '' ? undefined : quoteId,
         status: statusWord(status),
         pageSize,
         pageToken,
@@ -109,7 +109,7 @@ function executionOf({ movementId, accountId, debit, credit }: ReserveQuoteReque
     movementId,
     debit: amountOf(debit, 'debit'),
     credit: amountOf(credit, 'credit'),
-    accountId: accountId === '' ? undefined : accountId.toLowerCase(),
+    accountId: accountId === '' ? undefined : accountId,
   }
 }
 

@@ -80,9 +80,7 @@ function transferHandlers({ db, writer }: LedgerParts) {
     },
     async reverseTransfer(request, context) {
       const projectId = projectOf(context, request.projectId)
-      const transferId = request.transferId
-      const reversesId = request.reversesId.toLowerCase()
-      const { description } = request
+      const { transferId, reversesId, description } = request
       await reverseTransfer(db, { projectId, transferId, reversesId, description })
       return transferOf(projectId, transferId)
     },

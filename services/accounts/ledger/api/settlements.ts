@@ -32,11 +32,11 @@ export function settlementPostingService(
       return { backfill: backfillMessage(state, await countRefusals(db)) }
     },
     async retrySettlement({ settlementId }) {
-      const refused = await retrySettlement(options, settlementId.toLowerCase())
+      const refused = await retrySettlement(options, settlementId)
       return refused === undefined ? {} : { refused: refusedMessage(refused) }
     },
     async postPaymentSettlements({ paymentId }) {
-      const { postedCount, refused } = await postPayment(options, paymentId.toLowerCase())
+      const { postedCount, refused } = await postPayment(options, paymentId)
       return { postedCount, refused: refused.map(refusedMessage) }
     },
     async getBackfill({ settlementId, pageSize, pageToken }) {
