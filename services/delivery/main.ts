@@ -15,7 +15,6 @@ import { startConsumer } from '#platform/events/inbox.ts'
 import { inboxRoutes } from '#platform/events/inbox-routes.ts'
 import { streamAnswers } from '#platform/events/stream-health.ts'
 import { runService } from '#platform/process/service.ts'
-import { maxStreamMs } from '#platform/rpc/limits/limits.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { apiLogService } from './api/api-log.ts'
 import { deadLetterService } from './api/dead-letters.ts'
@@ -73,8 +72,8 @@ function addRoutes(
   { tail, notify, notifyReplays }: ReturnType<typeof startDeliveries>,
   stopping: AbortSignal,
 ): void {
-  // A tail ends when the process does, and may last longer than a call.
-  const lasting = { shutdownSignal: stopping, maxTimeoutMs: maxStreamMs }
+  // A tail ends when the process does.
+  const lasting = { shutdownSignal: stopping }
   router.service(DeliveryService, deliveryService({ db, tail, onDue: notify }), lasting)
   router.service(MerchantDeliveryService, merchantDeliveryService({ db, onDue: notify }))
   router.service(ReplayService, replayService({ db, onJob: notifyReplays }))

@@ -33,7 +33,6 @@ import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
-import { maxStreamMs } from '#platform/rpc/limits/limits.ts'
 import { serveRpc } from '#platform/rpc/server/server.ts'
 import { createTestClock } from '#platform/testing/clock.ts'
 import { openClients } from '../../console/clients.ts'
@@ -88,10 +87,7 @@ export async function startHarness(texts?: Texts) {
       identity: identityOf(name),
       routes: (router) => {
         for (const [service, handlers] of services) {
-          // As delivery allows its tails.
-          router.service(service, stoppable(name, handlers, stopped), {
-            maxTimeoutMs: maxStreamMs,
-          })
+          router.service(service, stoppable(name, handlers, stopped))
         }
       },
     })

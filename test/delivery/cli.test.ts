@@ -11,7 +11,6 @@ import { EventSchema } from '#gen/payweave/events/v1/events_pb.js'
 import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
-import { maxStreamMs } from '#platform/rpc/limits/limits.ts'
 import { serveRpc } from '#platform/rpc/server/server.ts'
 import { publishSurely } from '../events/harness.ts'
 import { runHere, runProcess, startProcess } from '../support/command-line.ts'
@@ -266,7 +265,7 @@ describe('payweave', () => {
             throw new Failure('SERVICE_UNAVAILABLE', 'the server stops')
           },
         }
-        router.service(DeliveryService, handlers, { maxTimeoutMs: maxStreamMs })
+        router.service(DeliveryService, handlers)
       },
     })
     const at = ['--url', `http://127.0.0.1:${server.port}`, '--token', bearer]

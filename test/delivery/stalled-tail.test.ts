@@ -225,7 +225,7 @@ describe('a stream that nobody reads', () => {
         stalledMs: 1_500,
         routes: (router) => {
           const handlers = deliveryService({ db, tail, onDue: () => undefined })
-          router.service(DeliveryService, handlers, { maxTimeoutMs: 3_600_000 })
+          router.service(DeliveryService, handlers)
         },
       })
       const stalled = await stall(server.port)

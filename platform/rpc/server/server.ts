@@ -12,7 +12,7 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import type { Identity } from '../auth/identity.ts'
 import { callStreamRoutes } from '../call-stream/routes.ts'
 import { type CallStreams, createCallStreams } from '../call-stream/server.ts'
-import { Connections, maxMessageBytes, maxTimeoutMs } from '../limits/limits.ts'
+import { Connections, maxMessageBytes, maxStreamMs, maxTimeoutMs } from '../limits/limits.ts'
 import { createBodyDropper, resetUnread } from '../limits/unread.ts'
 import { withOldPaths } from '../old-names.ts'
 import { createAdmission } from './admission.ts'
@@ -139,7 +139,8 @@ function createRouter(
     acceptCompression: [],
     readMaxBytes: maxMessageBytes,
     writeMaxBytes: maxMessageBytes,
-    maxTimeoutMs,
+    // Admission has cut the time-out of each call to what its method allows.
+    maxTimeoutMs: maxStreamMs,
     interceptors: [callInterceptor(callLog)],
   })
   routes(registering(router, unaryMethods))
@@ -149,9 +150,8 @@ function createRouter(
     ready: () => !stopping.aborted && ready(),
     apart,
   }
-  // A watch may last longer than a call, and ends when the server does.
+  // A watch ends when the server does.
   healthRoutes(registering(router, unaryMethods, true), sources, {
-    maxTimeoutMs: Number.MAX_SAFE_INTEGER,
     shutdownSignal: stopping,
   })
   const hasStreams = options.callStreams !== false
