@@ -281,11 +281,22 @@ describe('errors', () => {
     const thaw = await freeze(frozen?.pid ?? 0)
     try {
       const stuck = single.transaction((tx) => tx.run(backendPid, []))
+      expect(await single.ready()).toBe(false)
       await expect(stuck).rejects.toMatchObject({ reason: 'TIMEOUT' })
       await eventually(async () => expect(await single.ready()).toBe(true))
     } finally {
       thaw()
     }
+  })
+
+  it('the pool is ready while it answers statements, though no connection is free for the question', async () => {
+    const single = home.open({ poolSize: 1, limits: { acquireMs: 10_000 } })
+    const nap = sql('nap', 'select pg_sleep(0.05)')
+    await single.run(nap, [])
+    const working = Promise.all(Array.from({ length: 45 }, () => single.run(nap, [])))
+    expect(await single.ready()).toBe(true)
+    expect(single.stats().waiting).toBeGreaterThan(0)
+    await working
   })
 
   it('errors of a server that refuses to write close the connection', async () => {

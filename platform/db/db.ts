@@ -8,6 +8,7 @@ import type { TestClock } from '../testing/clock.ts'
 import { clientBy } from './client.ts'
 import { breaksConnection, databaseFailure, isAborted, isRetriable } from './errors.ts'
 import { serverUrls } from './server-urls.ts'
+import { type DatabaseLimits, startupOptions } from './startup.ts'
 import { exactTypes } from './types.ts'
 
 export {
@@ -17,6 +18,7 @@ export {
   isRefused,
   isUniqueViolation,
 } from './errors.ts'
+export type { DatabaseLimits } from './startup.ts'
 
 /** A named prepared statement. Equal names must mean equal texts. */
 export type Sql = { readonly name: string; readonly text: string }
@@ -59,20 +61,15 @@ export interface Database extends Queryable {
    * had.
    */
   session(): Promise<Session>
-  /** Whether the server, which must be a primary, answers a statement within two seconds. Never rejects. */
+  /**
+   * Whether the server, which must be a primary, answers a statement within 1.5 s. While all connections are in use, the answers to
+   * other statements count instead. Never rejects.
+   */
   ready(): Promise<boolean>
   /** Waits for the connections in use, then closes them all. */
   close(): Promise<void>
   /** The connections of the pool now; `waiting` counts the calls that wait for one. */
   stats(): PoolStats
-}
-
-/** Time limits in milliseconds; the defaults are those of production. */
-export type DatabaseLimits = {
-  statementMs: number
-  lockMs: number
-  idleInTransactionMs: number
-  acquireMs: number
 }
 
 export type DatabaseOptions = {
@@ -98,26 +95,12 @@ const defaultLimits: DatabaseLimits = {
   acquireMs: 3_000,
 }
 
-/*
- * Each statement of a service reads a few rows by key. It is planned once on a connection, not for each set of values
- * (a large one takes longer to plan than to run), and the plan lives on while its tables grow: one that was
- * made when they were empty must go by key already.
- */
-const planningByKey = {
-  plan_cache_mode: 'force_generic_plan',
-  // A plan that cannot avoid a disabled join costs 1e10 more, and PostgreSQL would compile every plan above 1e5.
-  jit: 'off',
-  enable_seqscan: 'off',
-  enable_bitmapscan: 'off',
-  enable_hashjoin: 'off',
-  enable_mergejoin: 'off',
-}
-
 /** The server enforces the statement limit; the client times out this much later, when nothing answers at all. */
 const unansweredAfterMs = 3_000
 const maxRetries = 3
 const retryAfterMs = 20
-const readyWithinMs = 2_000
+/** Less than the time in which the health of a server must be known. */
+const readyWithinMs = 1_500
 
 const setClockOffset = sql(
   'set_clock_offset',
@@ -141,6 +124,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { testClock, pool = openPool(options) } = options
   const servers = serverUrls(options.url).length
   let closing: Promise<void> | undefined
+  let answeredMs = Number.NEGATIVE_INFINITY
 
   async function withConnection<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await acquire(pool, servers)
@@ -153,7 +137,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       return await work(client)
     } finally {
       client.off('error', onError)
-      client.release(unusable.has(client))
+      const isUsable = !unusable.has(client)
+      if (isUsable) answeredMs = performance.now()
+      client.release(!isUsable)
     }
   }
 
@@ -167,6 +153,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       return row?.recovering === false
     })
 
+  /** Whether the statement of `isPrimary` waits for a connection while the server answers others. */
+  const isBusy = () => pool.waitingCount > 0 && performance.now() - answeredMs < readyWithinMs
+
   const once: Queryable = queryable((statement, values) =>
     withRetry(() => withConnection((client) => query(client, statement, values))),
   )
@@ -176,7 +165,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     transaction: (work) => withRetry(() => withConnection((client) => inTransaction(client, work))),
     session: async () => keptSession(await acquire(pool, servers)),
     ready: () =>
-      Promise.race([isPrimary().catch(() => false), delay(readyWithinMs, false, { ref: false })]),
+      Promise.race([
+        isPrimary().catch(() => false),
+        delay(readyWithinMs, undefined, { ref: false }).then(isBusy),
+      ]),
     close: () => (closing ??= pool.end()),
     stats: () => ({
       total: pool.totalCount,
@@ -208,34 +200,6 @@ function openPool(options: DatabaseOptions): Pool {
   })
   pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'))
   return pool
-}
-
-/**
- * Settings that the server applies before the first statement, so that a new connection costs no round trip. Throws an
- * Error for a bad service name.
- */
-export function startupOptions(
-  options: Pick<DatabaseOptions, 'service' | 'readsWholeTables'>,
-  limits: DatabaseLimits,
-): string {
-  const { service, readsWholeTables = service === undefined } = options
-  const settings: Record<string, string | number> = {
-    statement_timeout: limits.statementMs,
-    lock_timeout: limits.lockMs,
-    idle_in_transaction_session_timeout: limits.idleInTransactionMs,
-    synchronous_commit: 'on',
-    default_transaction_isolation: 'read\\ committed',
-    timezone: 'UTC',
-    ...(readsWholeTables ? {} : planningByKey),
-  }
-  if (service !== undefined) {
-    if (!/^[a-z][a-z_]{0,40}$/.test(service)) throw new Error(`bad service name ${service}`)
-    settings['role'] = `payweave_${service}`
-    settings['search_path'] = service
-  }
-  return Object.entries(settings)
-    .map(([name, value]) => `-c ${name}=${value}`)
-    .join(' ')
 }
 
 /** Each attempt that cannot connect is at another of the servers. */

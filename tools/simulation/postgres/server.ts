@@ -1,8 +1,8 @@
 // The PostgreSQL of the simulation: a real one, whose statements take their time from the simulated clock, and which runs the
 // statements of its sessions one at a time.
 import { Client } from 'pg'
-import { startupOptions } from '#platform/db/db.ts'
 import type { SchemaOwner } from '#platform/db/schemas.ts'
+import { startupOptions } from '#platform/db/startup.ts'
 import { exactTypes } from '#platform/db/types.ts'
 import { services } from '../parts.ts'
 import { listTouchedTables, setClock } from './simulation-store.ts'
