@@ -1,6 +1,7 @@
 // Proves batching: no call waits for a batch while few are in flight, and one that fails does not fail the others.
 import { describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
+import { currentContext, runWithContext } from '../rpc/context.ts'
 import { type Batching, batched, leftOut } from './batcher.ts'
 
 /** Work that ends when the test ends it. */
@@ -122,6 +123,22 @@ describe('work in groups', () => {
     ])
     await expect(late).rejects.toMatchObject({ reason: 'TIMEOUT' })
     expect(calls).toEqual([['a'], ['b'], ['c']])
+  })
+
+  it('a batch runs in the context of none of its calls', async () => {
+    const seen: unknown[] = []
+    const { work } = harness({
+      together: (items) => {
+        seen.push(currentContext())
+        return Promise.resolve(items)
+      },
+    })
+    await Promise.all(
+      ['a', 'b'].map((requestId) =>
+        runWithContext({ requestId, traceparent: '' }, () => work(requestId)),
+      ),
+    )
+    expect(seen).toEqual([undefined])
   })
 
   it('an item is refused when too many wait', async () => {

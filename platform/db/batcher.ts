@@ -1,5 +1,6 @@
 // Batches items that arrive together, so that one statement serves many. No item waits for a timer.
 import { Failure } from '#core/errors/errors.ts'
+import { runDetached } from '../rpc/context.ts'
 import { isLockTimeout } from './errors.ts'
 
 /** The result of an item that a batch left out. */
@@ -87,7 +88,8 @@ export function batched<I, O>(batching: Batching<I, O>): (item: I) => Promise<O>
   function nextOfTurn(): void {
     if (turnEnds) return
     turnEnds = true
-    setImmediate(next)
+    // A batch serves many calls: what it logs must not name the one that began it.
+    runDetached(() => setImmediate(next))
   }
 
   return (item) =>

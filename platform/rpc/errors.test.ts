@@ -3,7 +3,7 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { Failure, type Reason, reasons } from '#core/errors/errors.ts'
-import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
+import { ErrorInfoSchema, RetryInfoSchema } from '#gen/google/rpc/error_details_pb.js'
 import { hasReason, statusName, toConnectError, toFailure, withReason } from './errors.ts'
 
 /** Reasons that a server gives about a call, and what they mean to the code that made it. */
@@ -44,6 +44,18 @@ describe('a refusal on the wire', () => {
       expect(back).toMatchObject({ reason: seen, details: {}, cause: error })
       expect(back.message).not.toContain('why')
       expect(back.retryAfterS).toBe(failure.retryAfterS)
+    },
+  )
+
+  it.each([
+    [0.25, 0n, 250_000_000],
+    [1, 1n, 0],
+    [1.999_999_999_9, 2n, 0],
+  ])(
+    'a refusal on the wire says in a valid duration to retry after %f s',
+    (retryAfterS, seconds, nanos) => {
+      const error = toConnectError(new Failure('RATE_LIMIT_EXCEEDED', 'why', { retryAfterS }))
+      expect(error.findDetails(RetryInfoSchema)[0]?.retryDelay).toMatchObject({ seconds, nanos })
     },
   )
 

@@ -183,6 +183,6 @@ function reasonOf(code: Code): Undecided {
 }
 
 function durationOf(delayS: number): { seconds: bigint; nanos: number } {
-  const seconds = Math.floor(delayS)
-  return { seconds: BigInt(seconds), nanos: Math.round((delayS - seconds) * 1e9) }
+  const delayMs = Math.round(delayS * 1_000)
+  return { seconds: BigInt(Math.floor(delayMs / 1_000)), nanos: (delayMs % 1_000) * 1_000_000 }
 }
