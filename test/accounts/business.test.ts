@@ -34,7 +34,7 @@ describe('a business account', () => {
     expect(await refusal(elsewhere)).toBe('PW_INVALID_API_KEY')
   })
 
-  it('a business account leaves none of its credentials in the database, and a line in the audit', async () => {
+  it('a business account leaves none of its credentials in the database, and has an audit entry', async () => {
     const made = await harness.accounts.createBusinessAccount(business())
     const row = await harness.db.row<{ text: string }>(
       sql(

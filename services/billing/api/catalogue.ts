@@ -25,7 +25,7 @@ import {
 } from '../operations/administer.ts'
 import type { CatalogueCache } from '../operations/catalogue-cache.ts'
 import type { Billing } from '../operations/pay.ts'
-import { type AuditLine, listAudit } from '../store/audit-store.ts'
+import { type ListedAuditEntry, listAudit } from '../store/audit-store.ts'
 import { findByTransaction } from '../store/bill-store.ts'
 import { readCatalogue } from '../store/catalogue-store.ts'
 import { listReviews, type ReviewRow } from '../store/review-store.ts'
@@ -125,8 +125,8 @@ function productMessage({ ranges, ...product }: Product) {
   }
 }
 
-function changeMessage({ occurTimeUs, requestId, ...line }: AuditLine) {
-  return { ...line, requestId: requestId ?? '', occurTime: timestampFromMicros(occurTimeUs) }
+function changeMessage({ occurTimeUs, requestId, ...entry }: ListedAuditEntry) {
+  return { ...entry, requestId: requestId ?? '', occurTime: timestampFromMicros(occurTimeUs) }
 }
 
 /** Throws BILL_PAYMENT_NOT_FOUND when the payment has another id than this one, which may be empty. */

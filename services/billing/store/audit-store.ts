@@ -23,15 +23,15 @@ export async function insertAudit(tx: Queryable, entry: AuditEntry): Promise<voi
   await tx.run(insertStatement, [caller, requestId ?? null, action, target, note])
 }
 
-/** One line as it is read. */
-export type AuditLine = Required<Omit<AuditEntry, 'requestId'>> & {
+/** An audit entry as it is read. */
+export type ListedAuditEntry = Required<Omit<AuditEntry, 'requestId'>> & {
   requestId: string | null
   auditId: string
   /** When, in microseconds since 1970. */
   occurTimeUs: bigint
 }
 
-/** Which lines to list; undefined takes any. */
+/** Which entries to list; undefined takes any. */
 export type AuditFilter = {
   caller: string | undefined
   target: string | undefined
@@ -39,7 +39,7 @@ export type AuditFilter = {
   startTime: Date | undefined
   /** End of the times, exclusive. */
   endTime: Date | undefined
-  /** Only lines before this place, whose number is microseconds since 1970. */
+  /** Only entries before this place, whose number is microseconds since 1970. */
   before: Place | undefined
   limit: number
 }
@@ -62,11 +62,11 @@ const listOfTarget = listOf('catalogue_audit_of_target', 'target = $1 and')
 const listOfCaller = listOf('catalogue_audit_of_caller', 'caller = $2 and')
 const listOfAll = listOf('catalogue_audit_list', '')
 
-/** After every line: the year 9999. */
+/** After every entry: the year 9999. */
 const end: Place = { at: 253_402_300_799_000_000n, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }
 
-/** Lines of the audit, newest first. Locks nothing. */
-export function listAudit(db: Queryable, filter: AuditFilter): Promise<AuditLine[]> {
+/** Audit entries, newest first. Locks nothing. */
+export function listAudit(db: Queryable, filter: AuditFilter): Promise<ListedAuditEntry[]> {
   const { caller, target, startTime, endTime, before = end, limit } = filter
   const ofCaller = caller === undefined ? listOfAll : listOfCaller
   return db.rows(target === undefined ? ofCaller : listOfTarget, [

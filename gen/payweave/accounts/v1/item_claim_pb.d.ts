@@ -264,7 +264,7 @@ export enum ItemKind {
 export declare const ItemKindSchema: GenEnum<ItemKind>;
 
 /**
- * Says who works on what. Each change is a line of the audit of access, with the id of the item as its target.
+ * Says who works on what. Each change is an entry of the audit of access, with the id of the item as its target.
  * ALREADY_EXISTS (ITEM_CLAIMED) when somebody else has the item; its detail `holder` names them.
  *
  * @generated from service payweave.accounts.v1.ItemClaimService

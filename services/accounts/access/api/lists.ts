@@ -12,7 +12,7 @@ import {
 import type { Queryable } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
 import type { Project } from '../domain/access.ts'
-import { type AuditFilter, type AuditLine, listAudit } from '../store/audit-store.ts'
+import { type AuditFilter, type ListedAuditEntry, listAudit } from '../store/audit-store.ts'
 import {
   findInstitution,
   findProject,
@@ -161,7 +161,7 @@ function placeOf({ pageSize, pageToken }: PageRequest): Pick<Listing, 'afterId' 
   return { afterId: orNull(pageToken), limit: pageSizeOf(pageSize) + 1 }
 }
 
-function placeToken({ place, auditId }: AuditLine): string {
+function placeToken({ place, auditId }: ListedAuditEntry): string {
   return `${place}.${auditId}`
 }
 
@@ -191,8 +191,8 @@ function keyMessage({ keyId, merchantId, issuedAt, revokedAt }: IssuedKey) {
   }
 }
 
-function auditMessage(line: AuditLine) {
-  const { auditId, occurredAt, caller, requestId, action, projectId, targetId, details } = line
+function auditMessage(entry: ListedAuditEntry) {
+  const { auditId, occurredAt, caller, requestId, action, projectId, targetId, details } = entry
   return {
     auditId,
     occurTime: timestampFromDate(occurredAt),

@@ -1,4 +1,4 @@
-// Changes projects, institutions and grants, each change with its audit line and its event.
+// Changes projects, institutions and grants, each change with its audit entry and its event.
 import { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
 import type { Queryable } from '#platform/db/db.ts'

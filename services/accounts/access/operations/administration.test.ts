@@ -177,7 +177,7 @@ describe('keys of projects', () => {
     expect((await keys()).every(({ revokeTime }) => revokeTime !== undefined)).toBe(true)
   })
 
-  it('a repeat of the revocation of a key keeps the first time and writes no line of audit', async () => {
+  it('a repeat of the revocation of a key keeps the first time and writes no audit entry', async () => {
     const projectId = await newProject()
     const { keyId } = await access.issueSubscriptionKey({ projectId })
     const { keyId: apiKeyId } = await newMerchant(projectId)
@@ -295,17 +295,17 @@ describe('what operators read', () => {
 })
 
 describe('the audit', () => {
-  it('the audit has a line for every RPC that changes something, and says who, when and what', async () => {
+  it('the audit has an entry for every RPC that changes something, and says who, when and what', async () => {
     const reads = /^(Get|List|Check|Authenticate)/
     const changing = AccessService.methods.filter(({ name }) => !reads.test(name))
-    const lines = await everyChange()
-    expect(lines.map(({ action }) => action).toSorted()).toEqual(
+    const entries = await everyChange()
+    expect(entries.map(({ action }) => action).toSorted()).toEqual(
       changing.map(({ name }) => snakeCase(name)).toSorted(),
     )
-    for (const line of lines) {
-      expect(line).toMatchObject({ caller: 'launcher', requestId: expect.stringMatching(/-/) })
-      expect(line.occurTime).toBeDefined()
-      expect(line.targetId).not.toBe('')
+    for (const entry of entries) {
+      expect(entry).toMatchObject({ caller: 'launcher', requestId: expect.stringMatching(/-/) })
+      expect(entry.occurTime).toBeDefined()
+      expect(entry.targetId).not.toBe('')
     }
   })
 
@@ -348,7 +348,7 @@ describe('the audit', () => {
   })
 })
 
-/** Makes each kind of change once; the lines of audit that they left. */
+/** Makes each kind of change once; the audit entries that they left. */
 async function everyChange() {
   const before = await newest()
   const projectId = await newProject()

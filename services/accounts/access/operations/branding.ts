@@ -1,4 +1,4 @@
-// Changes how a merchant's pages look, with its audit line and its event.
+// Changes how a merchant's pages look, with its audit entry and its event.
 import { createHash } from 'node:crypto'
 import { Failure } from '#core/errors/errors.ts'
 import { type Merchant, requireHttpsUrl } from '../domain/access.ts'

@@ -1,4 +1,4 @@
-// Runs a change of access in one transaction with its audit line and its event.
+// Runs a change of access in one transaction with its audit entry and its event.
 
 import { Failure } from '#core/errors/errors.ts'
 import { digestsEqual, fingerprint } from '#core/identity/digest.ts'
@@ -56,7 +56,7 @@ export type IdempotentChange<T> = {
   repeat?: (tx: Queryable, targetId: string) => Promise<T>
 }
 
-/** Runs a change with its audit line and its event in one transaction; with `once` and an id, only the first time. */
+/** Runs a change with its audit entry and its event in one transaction; with `once` and an id, only the first time. */
 export async function change<T>(
   { db, publishAccessChanged, notify }: Administration,
   actor: Actor,

@@ -1,4 +1,4 @@
-// Claims items for people of the staff and releases them, each change with its line of the audit.
+// Claims items for people of the staff and releases them, each change with its audit entry.
 import { Failure } from '#core/errors/errors.ts'
 import type { Database } from '#platform/db/db.ts'
 import {

@@ -1,8 +1,8 @@
-// Statements that list the audit of access. They only read: each change writes its own line.
+// Statements that list the audit of access. They only read: each change writes its own entry.
 import { type Queryable, sql } from '#platform/db/db.ts'
 
-/** One line of the audit as it is read. */
-export type AuditLine = {
+/** An audit entry as it is read. */
+export type ListedAuditEntry = {
   auditId: string
   occurredAt: Date
   /** The same time in microseconds since 1970, from which the next page continues. */
@@ -15,7 +15,7 @@ export type AuditLine = {
   details: Record<string, string>
 }
 
-/** Which lines to list; undefined takes any. */
+/** Which entries to list; undefined takes any. */
 export type AuditFilter = {
   projectId: string | undefined
   caller: string | undefined
@@ -24,7 +24,7 @@ export type AuditFilter = {
   startTime: Date | undefined
   /** End of the times, exclusive. */
   endTime: Date | undefined
-  /** Only lines before this place. */
+  /** Only entries before this place. */
   before: { at: bigint; id: string } | undefined
   limit: number
 }
@@ -52,11 +52,11 @@ const statements = {
   all: listOf('list_audit', ''),
 }
 
-/** After every line: the year 9999. */
+/** After every entry: the year 9999. */
 const end = { at: 253_402_300_799_000_000n, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }
 
-/** Lines of the audit, newest first. Locks nothing. */
-export function listAudit(db: Queryable, filter: AuditFilter): Promise<AuditLine[]> {
+/** Audit entries, newest first. Locks nothing. */
+export function listAudit(db: Queryable, filter: AuditFilter): Promise<ListedAuditEntry[]> {
   const { targetId, caller, projectId, startTime, endTime, before = end, limit } = filter
   const first = (['targetId', 'caller', 'projectId'] as const).find(
     (name) => filter[name] !== undefined,

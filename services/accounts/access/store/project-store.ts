@@ -96,7 +96,7 @@ export function findMerchantByName(
   return db.row(findMerchantByNameStatement, [projectId, businessName])
 }
 
-/** Who did what to whom: one line of the audit. */
+/** Who did what to whom: an audit entry. */
 export type AuditEntry = {
   caller: string
   requestId: string | undefined
@@ -112,7 +112,7 @@ const insertAuditStatement = sql(
   `insert into access_audit (caller, request_id, action, project_id, target_id, details)
    values ($1, $2, $3, $4, $5, $6)`,
 )
-/** Adds a line to the audit, in the transaction of the change. */
+/** Adds an audit entry, in the transaction of the change. */
 export async function insertAudit(tx: Queryable, entry: AuditEntry): Promise<void> {
   const { caller, requestId, action, projectId, targetId, details = {} } = entry
   await tx.run(insertAuditStatement, [

@@ -43,7 +43,7 @@ export type RetryOptions = {
 }
 
 /**
- * Posts a refused settlement once more, with a line of the audit; returns why it is refused again, or undefined.
+ * Posts a refused settlement once more, with an audit entry; returns why it is refused again, or undefined.
  * TRANSFER_NOT_FOUND for one that is not refused or unknown to payments.
  */
 export async function retrySettlement(
@@ -69,7 +69,7 @@ export async function retrySettlement(
 }
 
 /**
- * Posts what the ledger lacks of one payment, with a line of the audit; returns how many those were and which it refused. PAYMENT_NOT_FOUND
+ * Posts what the ledger lacks of one payment, with an audit entry; returns how many those were and which it refused. PAYMENT_NOT_FOUND
  * when payments has no settlement of it.
  */
 export async function postPayment(
