@@ -16,7 +16,7 @@ import { batched } from '#platform/db/batcher.ts'
 import { isRefused } from '#platform/db/db.ts'
 import { readMoney, refuse, rolledUpId } from '../../kit/api/request.ts'
 import { mayReturnTo } from '../../kit/domain/return-url.ts'
-import { frameQuery } from '../../kit/http/frame-look.ts'
+import { frameQuery } from '../../kit/http/frame-query.ts'
 import {
   type Channel,
   type NewCharge,

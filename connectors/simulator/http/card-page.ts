@@ -5,7 +5,7 @@ import { isUuid, randomId } from '#core/identity/id.ts'
 import { refusalReasons } from '#core/payment/words.ts'
 import { directionOf, type Language } from '#core/text/language.ts'
 import { refusals } from '#core/text/refusals.ts'
-import { readLook } from '../../kit/http/frame-look.ts'
+import { readFrameQuery } from '../../kit/http/frame-query.ts'
 import { readCard } from '../domain/card.ts'
 import { type ClosedReason, closedReason, type Refusal } from '../domain/charge.ts'
 import { type FormOutcome, payByCard } from '../operations/pay.ts'
@@ -17,7 +17,7 @@ import { formField, type Page, type PagesContext, pageSender, priceOf } from './
 type FormState = 'ready' | 'approved' | 'declined' | 'closed'
 
 /** What every page of the form is made from. */
-type Look = { language: Language; say: CardTexts; common: object }
+type PageBase = { language: Language; say: CardTexts; common: object }
 
 /**
  * Makes the handlers of the card form and of its submission. They answer 404 for an unknown form, 409 for a charge that
@@ -34,50 +34,55 @@ export function cardPage(context: PagesContext) {
 
   return {
     async show(request: FastifyRequest, reply: FastifyReply) {
-      const look = lookOf(request, checkoutOrigin)
+      const base = pageBase(request, checkoutOrigin)
       const frame = await frameOf(request)
-      if (frame === undefined) return send(reply, unknownForm(look))
+      if (frame === undefined) return send(reply, unknownForm(base))
       const reason = closedReason(frame)
-      if (reason !== undefined) return send(reply, closedForm(200, look, reason, frame.returnUrl))
+      if (reason !== undefined) return send(reply, closedForm(200, base, reason, frame.returnUrl))
       const data = { attemptId: randomId(), problem: undefined, expiry: '' }
-      return send(reply, cardForm(200, look, frame, data))
+      return send(reply, cardForm(200, base, frame, data))
     },
     async submit(request: FastifyRequest, reply: FastifyReply) {
-      const look = lookOf(request, checkoutOrigin)
+      const base = pageBase(request, checkoutOrigin)
       const frame = await frameOf(request)
-      if (frame === undefined) return send(reply, unknownForm(look))
+      if (frame === undefined) return send(reply, unknownForm(base))
       const sentId = formField(request, 'attempt_id')
       const attemptId = isUuid(sentId) ? sentId.toLowerCase() : randomId()
       const expiry = formField(request, 'expiry')
       const card = { number: formField(request, 'number'), expiry, cvc: formField(request, 'cvc') }
       const reading = readCard(card, frame.now)
       if (reading.verdict === undefined) {
-        const problem = { field: reading.field, message: look.say[reading.problem] }
+        const problem = { field: reading.field, message: base.say[reading.problem] }
         const data = { attemptId, problem, expiry: expiry.slice(0, 9) }
-        return send(reply, cardForm(422, look, frame, data))
+        return send(reply, cardForm(422, base, frame, data))
       }
       const result = await payByCard(context, frame.chargeId, attemptId, reading.verdict)
       if (result.outcome === 'closed') {
-        return send(reply, closedForm(409, look, result.reason, frame.returnUrl))
+        return send(reply, closedForm(409, base, result.reason, frame.returnUrl))
       }
-      return send(reply, cardResult(look, result, frame.returnUrl))
+      return send(reply, cardResult(base, result, frame.returnUrl))
     },
   }
 }
 
 /** The language and the colours that the query of the form's address asks for. */
-function lookOf({ query }: FastifyRequest, host: string): Look {
-  const { language, theme } = readLook(query)
+function pageBase({ query }: FastifyRequest, host: string): PageBase {
+  const { language, theme } = readFrameQuery(query)
   const say = cardTexts[language]
   return { language, say, common: { say, language, direction: directionOf(language), theme, host } }
 }
 
-function unknownForm({ say, common }: Look): Page {
+function unknownForm({ say, common }: PageBase): Page {
   const data = { ...common, state: 'closed' satisfies FormState, message: say.unknownText }
   return { status: 404, view: './card-message', title: say.unknown, data }
 }
 
-function cardForm(status: number, { language, say, common }: Look, frame: CardFrame, form: object) {
+function cardForm(
+  status: number,
+  { language, say, common }: PageBase,
+  frame: CardFrame,
+  form: object,
+) {
   const price = priceOf(frame, language)
   const labels = {
     price,
@@ -91,7 +96,7 @@ function cardForm(status: number, { language, say, common }: Look, frame: CardFr
 
 function closedForm(
   status: number,
-  { say, common }: Look,
+  { say, common }: PageBase,
   reason: ClosedReason,
   returnUrl: string,
 ): Page {
@@ -108,7 +113,7 @@ function closedForm(
 }
 
 function cardResult(
-  { language, say, common }: Look,
+  { language, say, common }: PageBase,
   result: Exclude<FormOutcome, { outcome: 'closed' }>,
   returnUrl: string,
 ): Page {

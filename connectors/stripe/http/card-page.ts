@@ -12,7 +12,7 @@ import { refusals } from '#core/text/refusals.ts'
 import { tokenBucket } from '#core/token-bucket.ts'
 import type { ConnectorContext } from '../../kit/connector.ts'
 import { type CardTexts, cardTexts } from '../../kit/http/card-texts.ts'
-import { readLook } from '../../kit/http/frame-look.ts'
+import { readFrameQuery } from '../../kit/http/frame-query.ts'
 import { startAttempt } from '../../kit/operations/attempts.ts'
 import { hastenWork } from '../../kit/store/work-store.ts'
 import { stripeAmount } from '../domain/amount.ts'
@@ -81,7 +81,7 @@ export async function cardPages(
     if (enquire !== undefined && (await hastenWork(db, [collectKind], chargeId))) notify()
     const { outcome, refusal, needsAction } = await attemptOf(db, request, chargeId)
     if (outcome === 'processing') return { outcome: needsAction ? 'action' : outcome }
-    const { language } = readLook(request.query)
+    const { language } = readFrameQuery(request.query)
     return outcome === 'paid' ? { outcome } : { outcome, message: whyRefused(language, refusal) }
   })
   app.post('/card/:token/attempts/:attempt/action', async (request, reply) => {
@@ -143,7 +143,7 @@ function whyRefused(language: Language, refusal: keyof (typeof refusals)['en'] |
 function pageSender({ publishableKey, checkoutOrigin }: StripeAccount) {
   const eta = new Eta({ views: folder, cache: true })
   return (reply: FastifyReply, { query }: FastifyRequest, frame: CardFrame | undefined) => {
-    const { language, theme } = readLook(query)
+    const { language, theme } = readFrameQuery(query)
     const say = cardTexts[language]
     const nonce = randomBytes(16).toString('base64')
     const policy = [

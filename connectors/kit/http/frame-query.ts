@@ -1,11 +1,11 @@
-// How a card form is to look: language and colours of the payer's page, in the query of the form's address.
+// Writes and reads the language and colours of a card form, those of the payer's page, in the query of the form's address.
 import { type Language, languageOfTag } from '#core/text/language.ts'
 
 /** Colours of buttons and links on a light and on a dark background, `#` and six hexadecimal digits. */
 export type FrameColours = { accentColor: string; darkAccentColor: string }
 
 /** What the query of a form's address asks for. */
-export type FrameLook = {
+export type FrameOptions = {
   language: Language
   theme: { accent: string; dark: string } | undefined
 }
@@ -22,7 +22,7 @@ export function frameQuery(language: string, theme: FrameColours | undefined): s
 }
 
 /** Reads the query; anybody can write one, so that what is no colour is left out, and an unknown language is English. */
-export function readLook(query: unknown): FrameLook {
+export function readFrameQuery(query: unknown): FrameOptions {
   const { lang, accent, dark } = query as Record<string, unknown>
   const language = (typeof lang === 'string' ? languageOfTag(lang) : undefined) ?? 'en'
   const theme =
