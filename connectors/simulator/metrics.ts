@@ -8,7 +8,7 @@ import { countOpenReports } from './store/report-store.ts'
 export function reportMetrics(registry: Registry, db: Database): void {
   void new Gauge({
     name: 'payweave_simulator_reports_waiting',
-    help: 'Reports that payments or billing has not yet accepted.',
+    help: 'Reports not yet accepted, by receiver.',
     labelNames: ['receiver'] as const,
     registers: [registry],
     async collect() {

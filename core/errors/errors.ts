@@ -259,7 +259,7 @@ const internalReasons = {
   APPROVAL_OWN: { ...conflict, meaning: 'Another person than the requester must approve it.' },
   APPROVAL_CLOSED: { ...conflict, meaning: 'The request was decided, or has expired.' },
   ITEM_CLAIMED: { ...taken, meaning: 'Another person works on this item.' },
-  HOLD_CLOSED: { ...conflict, meaning: 'The hold was posted, voided or has lapsed.' },
+  HOLD_CLOSED: { ...conflict, meaning: 'The hold was posted, voided or expired.' },
   TRANSFER_REVERSED: { ...conflict, meaning: 'Another reversal of the transfer exists.' },
   LEDGER_CONFLICT: { ...taken, meaning: 'The same UUID was used with other content.' },
   REFERENCE_CONFLICT: { ...taken, meaning: 'The back end knows this UUID with other content.' },

@@ -118,7 +118,7 @@ export function backlogMetrics(
   const read = sharedRead(backlog)
   void new Gauge({
     name: `payweave_${service}_task_oldest_seconds`,
-    help: 'Age of the oldest task for the payment back end, by kind.',
+    help: 'Age of the oldest task for the back end, by kind.',
     labelNames: ['kind'] as const,
     registers: [registry],
     async collect() {
@@ -127,7 +127,7 @@ export function backlogMetrics(
   })
   void new Gauge({
     name: `payweave_${service}_tasks_open`,
-    help: 'Open tasks for the payment back end, by kind.',
+    help: 'Open tasks for the back end, by kind.',
     labelNames: ['kind'] as const,
     registers: [registry],
     async collect() {

@@ -23,7 +23,7 @@ export function billingMetrics(
   })
   const answered = new Histogram({
     name: 'payweave_billing_biller_seconds',
-    help: 'How long the back end took to answer a payment, or did not.',
+    help: 'Time until the back end responded to a payment or the call failed.',
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 50],
     registers: [registry],
   })

@@ -95,7 +95,7 @@ function backlogGauges({ metrics, db }: MetricsSource): void {
 
   void new Gauge({
     name: 'payweave_delivery_oldest_due_seconds',
-    help: 'Age of the oldest delivery that is due, also one that a limit or a circuit breaker delays, but for paused receivers; 0 when none is due.',
+    help: 'Age of the oldest delivery that is due, including those that a limit or a circuit breaker delays, excluding paused lanes; 0 when none is due.',
     registers,
     async collect() {
       this.set((await backlog()).oldestDueS)
@@ -103,7 +103,7 @@ function backlogGauges({ metrics, db }: MetricsSource): void {
   })
   void new Gauge({
     name: 'payweave_delivery_oldest_ready_seconds',
-    help: 'Time for which the receiver that is first in turn has waited for a process to take its due deliveries; paused ones and those with an open circuit breaker do not count; 0 when none waits.',
+    help: 'Longest time that a ready lane has waited for a claim, excluding paused lanes and those with an open circuit breaker; 0 when none is ready.',
     registers,
     async collect() {
       this.set((await backlog()).oldestReadyS)

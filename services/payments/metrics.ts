@@ -49,7 +49,7 @@ export function paymentMetrics(
   })
   void new Gauge({
     name: 'payweave_payments_refund_unreported_oldest_seconds',
-    help: 'Age of the oldest refund whose outcome the back end has not reported. An operator must act above days.',
+    help: 'Age of the oldest refund whose outcome the back end has not reported. Alert if it exceeds a few days.',
     registers: [registry],
     async collect() {
       this.set(await waiting.oldestUnreportedRefundS())

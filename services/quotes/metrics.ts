@@ -37,7 +37,7 @@ export function quoteMetrics(
   const read = sharedRead(backlog)
   void new Gauge({
     name: 'payweave_quotes_reservation_oldest_seconds',
-    help: 'Age of the oldest reservation whose transfer has not ended. An operator must act above minutes.',
+    help: 'Age of the oldest reservation whose transfer has not ended. Alert if it exceeds a few minutes.',
     registers,
     async collect() {
       this.set((await read()).oldestS)

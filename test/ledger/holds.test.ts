@@ -202,7 +202,7 @@ describe('a hold past its time', () => {
     const lines = moving({ accountId }, clearing, 1n)
     await expect(postHold(db, { projectId, holdId, lines })).rejects.toMatchObject({
       reason: 'HOLD_CLOSED',
-      message: expect.stringContaining('has lapsed'),
+      message: expect.stringContaining('has expired'),
     })
     await releaseExpiredHolds(db, silentLog)
     expect(await requireHold(db, projectId, holdId)).toMatchObject({ state: 'expired' })

@@ -44,7 +44,7 @@ function checkMetrics(registry: Registry, readCheckRecords: LedgerReads['readChe
   }
   void new Gauge({
     name: 'payweave_ledger_findings',
-    help: 'Violations of the ledger’s invariants at the last check, by rule. An operator must act on any value but zero.',
+    help: 'Violations of the ledger’s invariants at the last check, by rule. Alert on any value above zero.',
     labelNames: ['rule'] as const,
     registers: [registry],
     async collect() {

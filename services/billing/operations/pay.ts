@@ -166,7 +166,8 @@ async function execute(
   try {
     await placeHold(billing, bill, known)
     // When the lease may have expired, stop: a worker may have asked the back end and got NOT_FOUND.
-    if (performance.now() - begun > marginMs / 2) throw new Failure('TIMEOUT', 'it took too long')
+    if (performance.now() - begun > marginMs / 2)
+      throw new Failure('TIMEOUT', 'no time left to call the biller')
     return await askBiller(billing, bill, order)
   } catch (error) {
     await giveUp(billing, bill, leaseToken, known.hold)

@@ -157,7 +157,7 @@ const maxUrl = 2_048
 export function receiverOf(projectId: string, url: string, kind: DeliveryKind) {
   const target = URL.parse(url)
   if (target === null || url.includes('\0')) {
-    throw new RangeError('the event has a URL that is none')
+    throw new RangeError('the event has an invalid URL')
   }
   if (url.length > maxUrl) throw new RangeError('the event has a URL that is too long')
   const { origin } = target

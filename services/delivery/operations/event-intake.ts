@@ -105,10 +105,10 @@ function readNotice(notice: Notice): { name: string; noticeView: NoticeView } {
 function pushOf(event: Event, { payment }: PaymentEvent, occurredAt: Date) {
   const projectId = event.projectId === '' ? (payment?.projectId ?? '') : event.projectId
   const subjectId = payment?.paymentId ?? ''
-  if (!isUuid(projectId)) throw new RangeError('the event does not say whose it is')
+  if (!isUuid(projectId)) throw new RangeError('the event has no valid project id')
   // The id is sent in a header of each push.
   if (!visibleAscii.test(subjectId)) {
-    throw new RangeError('the event has a payment id that is none')
+    throw new RangeError('the event has an invalid payment id')
   }
   const { merchantId = '' } = payment ?? {}
   const owner = isUuid(merchantId) ? { merchantId } : {}

@@ -71,7 +71,7 @@ export function onboardingCallback(event: Event): NewDelivery {
     throw new RangeError('the event has no account or no time')
   }
   if (!isUuid(event.projectId) || !isUuid(institutionId) || account.accountId === '') {
-    throw new RangeError('the event does not say whose it is')
+    throw new RangeError('the event has no valid project, institution or account id')
   }
   if (callbackUrl.length > maxUrl) throw new RangeError('the event has a URL that is too long')
   if (!isSealed(authorisationTokenSealed)) {

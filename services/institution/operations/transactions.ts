@@ -163,7 +163,7 @@ export async function resumeTransaction(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await resume(tx, movementId)))
-      throw new Failure('TRANSACTION_NOT_FOUND', 'no such transaction has a step left')
+      throw new Failure('TRANSACTION_NOT_FOUND', 'transaction not found, or it has no pending step')
     await recordAction(tx, { action: 'resume_transaction', target: movementId })
   })
   notify()

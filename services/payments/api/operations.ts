@@ -114,7 +114,7 @@ function askingHandlers(db: Database) {
       const kind = (Object.keys(kinds) as Task['kind'][]).find((one) => kinds[one] === wanted)
       await db.transaction(async (tx) => {
         if (kind === undefined || !(await retryCall(tx, subjectId, kind))) {
-          throw new Failure('CHARGE_NOT_FOUND', 'no such call is open')
+          throw new Failure('CHARGE_NOT_FOUND', 'call not found, or already made')
         }
         await recordAction(tx, { action: `retry_${kind}`, target: subjectId })
       })
@@ -123,7 +123,7 @@ function askingHandlers(db: Database) {
     async enquireAttempt({ attemptId }) {
       await db.transaction(async (tx) => {
         if (!(await enquireAttempt(tx, attemptId))) {
-          throw new Failure('CHARGE_NOT_FOUND', 'no such attempt waits for its outcome')
+          throw new Failure('CHARGE_NOT_FOUND', 'attempt not found, or its outcome is known')
         }
         await recordAction(tx, { action: 'enquire_attempt', target: attemptId })
       })
@@ -132,7 +132,7 @@ function askingHandlers(db: Database) {
     async repeatRefund({ refundId }) {
       await db.transaction(async (tx) => {
         if (!(await repeatRefund(tx, refundId))) {
-          throw new Failure('CHARGE_NOT_FOUND', 'no such refund waits for its outcome')
+          throw new Failure('CHARGE_NOT_FOUND', 'refund not found, or not awaiting its outcome')
         }
         await recordAction(tx, { action: 'repeat_refund', target: refundId })
       })

@@ -184,7 +184,7 @@ export async function reserve(
     if (refusal !== undefined) throw refusal
     if (quote.state !== 'open') return quote
   }
-  throw new Failure('SERVICE_UNAVAILABLE', 'the quote is contended')
+  throw new Failure('SERVICE_UNAVAILABLE', 'the quote was changed concurrently; retry')
 }
 
 /** Makes a reserved quote used; repeated, it changes nothing. */

@@ -50,7 +50,7 @@ export function backendTaskService({
       const { caller, requestId } = actor()
       await db.transaction(async (tx) => {
         if (kind === undefined || !(await retryTask(tx, subjectId, kind))) {
-          throw new Failure('REVIEW_NOT_FOUND', 'no such task is open')
+          throw new Failure('REVIEW_NOT_FOUND', 'task not found, or already done')
         }
         const what = { action: 'retry_backend_task', targetId: subjectId, details: { kind } }
         await insertAudit(tx, { caller, requestId, projectId: undefined, ...what })

@@ -39,7 +39,8 @@ export function onboardingService(customers: Customers): ServiceImpl<typeof Onbo
     },
     async getOnboarding({ reviewId }) {
       const review = await findOpenReview(db, reviewId)
-      if (review === undefined) throw new Failure('REVIEW_NOT_FOUND', 'no such review is open')
+      if (review === undefined)
+        throw new Failure('REVIEW_NOT_FOUND', 'review not found, or not open')
       const [artefacts, found] = await Promise.all([
         listArtefacts(db, reviewId),
         findDuplicates(db, reviewId, maxDuplicates),

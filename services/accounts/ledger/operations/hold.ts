@@ -232,6 +232,6 @@ async function writeOnePosted(tx: Queryable, draft: HoldPosting): Promise<Writte
 }
 
 function closed({ holdId, state, hasExpired }: Hold): Failure {
-  const ending = state === 'open' && hasExpired ? 'has lapsed' : `is ${state}`
+  const ending = state === 'open' && hasExpired ? 'has expired' : `is ${state}`
   return new Failure('HOLD_CLOSED', `hold ${holdId} ${ending}`)
 }

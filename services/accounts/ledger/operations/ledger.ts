@@ -189,7 +189,7 @@ export function repeatOf(
 }
 
 function reversed(transferId: string): Failure {
-  return new Failure('TRANSFER_REVERSED', `transfer ${transferId} was taken back before`)
+  return new Failure('TRANSFER_REVERSED', `transfer ${transferId} was already reversed`)
 }
 
 /** The refusal of a UUID that was used for something else. */

@@ -185,7 +185,7 @@ function requireAccepted(validity: SessionValidity): void {
 
 function requireInTime({ movementId, beginBefore }: NewMovement, beginTime: Date): void {
   if (beginBefore === undefined || beginTime < beginBefore) return
-  throw new Failure('QUOTE_EXPIRED', `movement ${movementId} must not begin any more`)
+  throw new Failure('QUOTE_EXPIRED', `the quote expired before movement ${movementId} began`)
 }
 
 /** Every account must be one that the project sees, and available. */

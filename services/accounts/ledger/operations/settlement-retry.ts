@@ -101,5 +101,5 @@ export async function postPayment(
 }
 
 function notRefused(): Failure {
-  return new Failure('TRANSFER_NOT_FOUND', 'no such settlement is refused')
+  return new Failure('TRANSFER_NOT_FOUND', 'settlement not found, or not refused')
 }
