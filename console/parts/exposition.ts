@@ -3,7 +3,7 @@
 /** One value with its labels. */
 export type Sample = { metric: string; labels: Readonly<Record<string, string>>; value: number }
 
-/** The values of the wanted metrics; lines that are none, or have no number, are passed over. */
+/** The values of the wanted metrics. Skips comments, invalid lines and lines without a number. */
 export function parseExposition(text: string, wanted: ReadonlySet<string>): Sample[] {
   return text.split('\n').flatMap((line) => {
     const [, metric = '', labels = '', value = ''] =

@@ -189,7 +189,7 @@ it('an hour is kept of each backlog, and a gap where nobody answered', () => {
   expect(trend?.values.slice(-3)).toEqual([67, undefined, 69])
 })
 
-it('metrics are read with their labels, and lines that are none are passed over', () => {
+it('the exposition parser reads metrics with their labels, and skips invalid lines', () => {
   const text = [
     '# HELP up Whether it is up.',
     'up 1',

@@ -167,7 +167,7 @@ function linksOf(may: May, here: string, file: string) {
   return [{ label: 'CSV', href: file }, ...others.map(({ label, href }) => ({ label, href }))]
 }
 
-/** What the query asks for. Throws INVALID_PARAMETER for a time or an id that is none. */
+/** Reads the filter from the query. Throws INVALID_PARAMETER for an invalid time or id. */
 async function changesFilterOf(query: URLSearchParams, people: People) {
   return {
     projectId: idIn(query, 'project'),

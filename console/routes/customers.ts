@@ -51,7 +51,7 @@ export function registerCustomers(app: FastifyInstance, { worker, clients }: Opt
   )
 }
 
-/** What to find. Throws INVALID_PARAMETER for a number that is none. */
+/** Reads the lookup from the query. Throws INVALID_PARAMETER for an invalid number. */
 function lookupOf({ query }: ProjectWork) {
   const value = query.get('value') ?? ''
   const lookupType: LookupType = valueOf(LookupType, query.get('by')) ?? LookupType.MOBILE

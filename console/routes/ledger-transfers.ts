@@ -40,7 +40,7 @@ export function registerLedgerTransfers(app: FastifyInstance, { worker, clients 
   )
 }
 
-/** What the query asks for. Throws INVALID_PARAMETER for an account or a time that is none. */
+/** Reads the filter from the query. Throws INVALID_PARAMETER for an invalid account or time. */
 function filterOf({ query, project: { projectId } }: ProjectWork) {
   return {
     projectId,

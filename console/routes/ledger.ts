@@ -107,7 +107,7 @@ const notices: Notices = {
   restarted: 'All settlements are compared again from the first.',
 }
 
-/** A page of the refused settlements, or the one that the query asks for. Throws INVALID_PARAMETER for an id that is none. */
+/** A page of the refused settlements, or the one that the query asks for. Throws INVALID_PARAMETER for an invalid id. */
 async function readRefused(
   { query }: Work,
   { settlements }: Clients,

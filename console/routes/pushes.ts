@@ -31,7 +31,7 @@ import { registerTail } from './tail.ts'
 type Options = { worker: Worker; clients: Clients }
 
 const csvPageSize = 200
-/** Attempts of a page of one push, each with so much of its answer. */
+/** Attempts on a page of one push, each with the start of its response. */
 const shownAttempts = 10
 const shownAnswerBytes = 1_024
 
@@ -76,7 +76,7 @@ export function registerPushes(app: FastifyInstance, options: Options): void {
   )
 }
 
-/** What the query asks for. Throws INVALID_PARAMETER for a time that is none. */
+/** Reads the filter from the query. Throws INVALID_PARAMETER for an invalid time. */
 function filterOf({ query, project: { projectId } }: ProjectWork) {
   return {
     projectId,

@@ -26,7 +26,7 @@ const documented = {
 }
 
 describe('reasons', () => {
-  it('reasons make public exactly the documented codes, with their documented HTTP status', () => {
+  it('publicReasons holds exactly the documented codes, each with its documented HTTP status', () => {
     const expected = Object.entries(documented).flatMap(([http, codes]) =>
       codes.split(/\s+/).map((code) => `${http} ${code}`),
     )

@@ -60,7 +60,7 @@ describe('a key file', () => {
     ['two keys without a time', `current ${hex(1)}\nold ${hex(2)}`],
     ['one key twice', `current ${hex(1)}\nold ${hex(1)} ${time.toISOString()}`],
     ['an unknown state', `spare ${hex(1)}`],
-    ['a time that is none', `current ${hex(1)} 2026-99-01T00:00:00Z`],
+    ['an invalid time', `current ${hex(1)} 2026-99-01T00:00:00Z`],
     ['a state alone', 'current'],
     [
       'too many keys',

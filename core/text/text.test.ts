@@ -81,7 +81,7 @@ it.each(['AMA@Example.com', ' ama@example.com ', 'ａｍａ@example.com', 'ama@E
   (email) => expect(normalizeEmail(email)).toBe('ama@example.com'),
 )
 
-it('an accent makes another address, whether written as one character or two', () => {
+it('an e-mail address with an accent differs from the one without, in composed and decomposed form', () => {
   expect(normalizeEmail('josé@example.com')).not.toBe(normalizeEmail('jose@example.com'))
   expect(normalizeEmail('jose\u0301@example.com')).toBe(normalizeEmail('josé@example.com'))
 })

@@ -204,7 +204,7 @@ function fieldsOf(value: unknown, name: string, fields: string[]): Record<string
   return given === wanted ? record : fail(`${name} must have exactly the fields ${wanted}`)
 }
 
-/** Returns an amount in minor units. Throws an Error for a value that is none of its currency. */
+/** Returns an amount in minor units. Throws an Error for a value that is not a valid amount of the currency. */
 function amountOf(value: unknown, name: string, currency: string): bigint {
   if (typeof value === 'string') {
     try {

@@ -341,11 +341,11 @@ it.each([
   ['an unknown key', ['key', 'revoke', randomUUID()], 1],
   ['no project', ['key', 'issue'], 2],
   ['no name', ['project', 'create'], 2],
-  ['an environment that is none', ['project', 'create', 'x', '--environment', 'moon'], 2],
+  ['an unknown environment', ['project', 'create', 'x', '--environment', 'moon'], 2],
   ['a switch that is neither on nor off', ['project', 'update', 'x', '--account-access', '1'], 2],
   ['nothing to change', ['project', 'update', 'x'], 2],
-  ['a request id that is none', ['project', 'create', 'x', '--request-id', 'x'], 2],
-  ['an address that is none', ['project', 'create', 'Ip', '--allowed-ips', 'x'], 1],
+  ['an invalid request id', ['project', 'create', 'x', '--request-id', 'x'], 2],
+  ['an invalid address', ['project', 'create', 'Ip', '--allowed-ips', 'x'], 1],
   ['help', ['key', 'issue', '--help'], 0],
 ] as const)('a command exits after %s with the documented code', async (_what, words, code) => {
   expect((await run(...words)).code).toBe(code)

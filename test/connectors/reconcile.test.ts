@@ -139,7 +139,7 @@ it('a connector without a report of its provider compares its own records, of wh
 })
 
 it.each([[[]], [['2026-11-31']], [['25.11.2026']], [[day, day]], [['2026-11-26']]])(
-  'the days %j are refused: one that is none, and one that has not ended',
+  'the days %j are refused: an invalid one, and one that has not ended',
   async (words) => {
     const { code, text } = await run([], [], words)
     expect(code).toBe(2)

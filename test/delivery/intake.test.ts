@@ -69,7 +69,7 @@ describe('an event', () => {
     ['no project', createdEvent({ ...urls, projectId: '' })],
     ['a payment id that fits no header', createdEvent({ ...urls, paymentId: 'p\r\n1' })],
     ['no payment id', createdEvent({ ...urls, paymentId: '' })],
-    ['a URL that is none', createdEvent({ notify: 'not a URL' })],
+    ['an invalid URL', createdEvent({ notify: 'not a URL' })],
     ['a URL that no table keeps', createdEvent({ notify: 'https://m.example/\0' })],
     ['a URL that is too long', createdEvent({ notify: `https://m.example/${'a'.repeat(2_031)}` })],
   ])('an event with %s is poison: no repeat would help', (_what, event) => {

@@ -165,7 +165,7 @@ describe('the list of a merchant', () => {
     expect(await pagesOf({ eventType: 'payout_failed', pageSize: 10 })).toEqual([[], [rare]])
   })
 
-  it('the list of a merchant refuses a token that is none', async () => {
+  it('the list of a merchant refuses an invalid page token', async () => {
     const request = { projectId: harness.projectId, merchantId, pageToken: 'abc' }
     expect(await reasonOf(client.listMerchantDeliveries(request))).toBe('INVALID_PARAMETER')
   })

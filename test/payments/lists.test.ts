@@ -204,7 +204,7 @@ describe('the list of a merchant', () => {
     expect(await refusal(forged)).toBe('INVALID_PARAMETER page_token')
   })
 
-  it('the list of a merchant refuses a token that is none', async () => {
+  it('the list of a merchant refuses an invalid page token', async () => {
     const tokens = ['abc', Buffer.from('5 x').toString('base64url')]
     for (const pageToken of tokens) {
       expect(await refusal(list(harness.merchantId, { pageToken }))).toBe(

@@ -60,7 +60,7 @@ describe('a refused request', () => {
       { payers: [payer(0n, { mobileNumberE164: '' })] },
     ],
     [
-      'a number that is none',
+      'an invalid number',
       'INVALID_PARAMETER',
       'payers[0].mobile_number_e164',
       { payers: [payer(0n, { mobileNumberE164: '12025550100' })] },

@@ -96,7 +96,7 @@ describe('the routes', () => {
     expect((await listed()).routes).toEqual([])
   })
 
-  it('people who are no operators may read routes, and change none', async () => {
+  it('support and finance are refused when they change or delete a route', async () => {
     const key = { kind: charges }
     const asked = as('support', () => harness.routes.putRoute({ key, connector: second }))
     const removed = as('finance', () => harness.routes.deleteRoute({ key }))

@@ -361,7 +361,7 @@ describe('the list of settlements', () => {
       await expect(harness.list.listSettlements(half)).rejects.toThrow('must be set with')
   })
 
-  it('the list of settlements refuses a page that is too large and a token that is none', async () => {
+  it('the list of settlements refuses a page that is too large and an invalid page token', async () => {
     const { listSettlements } = harness.list
     await expect(listSettlements({ pageSize: 1_001 })).rejects.toThrow('page_size')
     await expect(listSettlements({ pageToken: 'x' })).rejects.toThrow('page_token')

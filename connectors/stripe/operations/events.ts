@@ -18,7 +18,7 @@ const foreign = 'foreign'
 /** Until the next look at a refund that has failed at Stripe and has no end here yet. */
 const openRefundMs = 1_000
 
-/** Reads the body of an event; undefined for one that is none. Its subject is our charge or refund. */
+/** Reads the body of an event; undefined for an invalid one. Its subject is our charge or refund. */
 export function readEvent(body: Buffer): ReadEvent | undefined {
   const event = parse(body)
   return event && { eventId: event.id, subject: event.refund ?? event.charge ?? foreign }

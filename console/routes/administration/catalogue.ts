@@ -103,7 +103,7 @@ function filtersOf({ request, query }: Work): Filters {
   }
 }
 
-/** What the query asks for of the catalogue, which has one list. Throws INVALID_PARAMETER for a state that is none. */
+/** The billers and products that match the query; the catalogue has one list. Throws INVALID_PARAMETER for an invalid state. */
 async function wantedOf({ query }: Work, catalogue: Clients['catalogue']) {
   const wanted = query.get('code') ?? ''
   const state = oneOf(query, 'state', states)

@@ -141,7 +141,7 @@ function wantedServices({ query }: Work) {
   return wanted === undefined ? services : [wanted]
 }
 
-/** The event that the query asks for. Throws INVALID_PARAMETER for an id that is none. */
+/** Reads the filter from the query. Throws INVALID_PARAMETER for an invalid id. */
 function filterOf({ query }: Work) {
   return { eventId: idIn(query, 'event') }
 }

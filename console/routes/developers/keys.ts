@@ -254,7 +254,7 @@ const states = ['active', 'revoked'] as const
 /** As many of a kind as a list has. */
 const maxKeys = 200
 
-/** Which keys the query asks for. Throws INVALID_PARAMETER for an id or a state that is none. */
+/** Reads the filter from the query. Throws INVALID_PARAMETER for an invalid id or state. */
 function filterOf({ query }: ProjectWork) {
   const keyId = idIn(query, 'key')
   const word = oneOf(query, 'state', states)

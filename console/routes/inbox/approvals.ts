@@ -118,7 +118,7 @@ function backOf({ form }: Work, notice: string): string {
 /** Which approvals a list has: in this state, of a project or of all, of a payment or bill or of all, or the one of an id. */
 type Filter = { state: ApprovalState; projectId: string; subjectId: string; approvalId: string }
 
-/** What the query asks for, in a project or in all; one approval in any state. Throws INVALID_PARAMETER for a state or an id that is none. */
+/** Reads the filter from the query, in a project or in all; an approval id matches in any state. Throws INVALID_PARAMETER for an invalid state or id. */
 function filterOf({ query }: Work, own?: ProjectWork): Filter {
   const wanted = query.get('state') ?? ''
   if (wanted !== '' && wanted !== 'all') throw invalid('state', 'must be all')

@@ -61,7 +61,7 @@ export async function* byAge(
   }
 }
 
-/** A page of the list, and the token of the next one; empty for none. Rejects as `byAge` does, and for a token that is none. */
+/** A page of the list, and the token of the next one; empty for none. Rejects as `byAge` does, and for an invalid token. */
 export async function pageByAge(
   sources: Source[],
   pageToken: string,
@@ -77,7 +77,7 @@ export async function pageByAge(
   return { items, nextPageToken: '' }
 }
 
-/** The places of a token. Throws INVALID_PARAMETER for a text that is none. */
+/** The places of a token. Throws INVALID_PARAMETER for an invalid token. */
 function placesIn(pageToken: string): Places {
   if (pageToken === '') return {}
   const read = parsed(textIn(pageToken))

@@ -127,7 +127,7 @@ function decisionOf(form: URLSearchParams) {
   throw invalid('decision', 'must be one of the three')
 }
 
-/** The items that the query asks for. Throws INVALID_PARAMETER for an id or a kind that is none. */
+/** Reads the filter from the query. Throws INVALID_PARAMETER for an invalid id or kind. */
 function filterOf({ query }: Work): ItemFilter {
   return { kind: oneOf(query, 'kind', agedKinds), id: idIn(query, 'item') }
 }

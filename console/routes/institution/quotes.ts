@@ -44,7 +44,7 @@ export function registerQuotes(app: FastifyInstance, { worker, clients }: Option
   )
 }
 
-/** What the query asks for. Throws INVALID_PARAMETER for an id that is none. */
+/** Reads the filter from the query. Throws INVALID_PARAMETER for an invalid id. */
 function filterOf({ query, project: { projectId } }: ProjectWork) {
   const quoteId = query.get('quote') ?? ''
   if (quoteId !== '' && !isUuid(quoteId)) throw invalid('quote', 'must be an id')

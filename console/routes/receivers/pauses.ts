@@ -71,7 +71,7 @@ export function pausesField({ query }: Work): Field {
 
 const kinds = choices(DeliveryKind).map(({ value }) => value)
 
-/** The kind of pushes that the query asks for. Throws INVALID_PARAMETER for a word that is none. */
+/** Reads the kind of pushes from the query. Throws INVALID_PARAMETER for an unknown kind. */
 function pausedKind({ query }: Work): DeliveryKind {
   const kind = valueOf(DeliveryKind, oneOf(query, 'pauses_of', kinds) ?? null)
   return kind ?? DeliveryKind.UNSPECIFIED

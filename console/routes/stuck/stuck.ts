@@ -1,5 +1,5 @@
-// What does not go on by itself: calls that the back end does not take, and what it does not report: charges, refunds, transfers; quotes
-// that stay held. The back end is asked again when a person wants it.
+// Work that needs a manual retry: calls that the back end does not accept, charges, refunds and transfers whose outcome it has not
+// reported, and quotes that stay held.
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
 import { type BackendTask, BackendTaskKind } from '#gen/payweave/accounts/v1/onboarding_pb.js'
@@ -121,7 +121,7 @@ function asksBy(may: May, rpc: PersonsRpc, form: Omit<RowForm, 'button' | 'rpc'>
   return { rowForm, cellOf }
 }
 
-/** The lists that the query asks for. Throws INVALID_PARAMETER for a kind that is none. */
+/** Reads from the query which lists to show. Throws INVALID_PARAMETER for an unknown kind. */
 function wantedKinds({ query }: Work): readonly StuckKind[] {
   const wanted = oneOf(query, 'kind', stuckKinds)
   return wanted === undefined ? stuckKinds : [wanted]

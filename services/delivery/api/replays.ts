@@ -195,7 +195,7 @@ function laneOfAllIn(token: string): LanePlaceOfAll | undefined {
   return { projectId, ...laneOf(lane) }
 }
 
-/** A place of a token. Throws INVALID_PARAMETER for a text that is none. */
+/** The lane that a page token names. Throws INVALID_PARAMETER for an invalid one. */
 function laneOf(place: string): LanePlace {
   const [, origin = '', word = ''] = /^(\S+) (\w*)$/.exec(place) ?? []
   const kind = deliveryKinds.find((known) => known === word) ?? null

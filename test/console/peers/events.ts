@@ -8,7 +8,7 @@ import {
 } from '#gen/payweave/events/v1/event_dead_letter_pb.js'
 import { type Many, type Texts, time } from '../rows.ts'
 
-/** One rejected event, and a message that is none. */
+/** One rejected event, and a message that is not an event. */
 export function eventPeers(seen: (rpc: string) => void, texts: Texts, many: Many) {
   const events = {
     eventId: randomUUID(),

@@ -21,7 +21,7 @@ afterAll(() => harness?.close())
 const isOfProvider = (route: string) => route.includes(' /local/')
 const forms = () => routes.filter((route) => route.startsWith('POST ') && !isOfProvider(route))
 
-/** A path of a route, with ids that are none or, of a project, those of the person's own. */
+/** A path of a route, with invalid ids, but the id of the person's own project. */
 function pathOf(route: string): string {
   const { projectId } = harness.peers.projects.demo
   const path = route.slice(route.indexOf('/'))
@@ -72,7 +72,7 @@ it('every page and file of the staff is refused to merchants, by its service or 
     const merchant = await harness.signedIn(id)
     for (const route of ofStaff) {
       const path = known.find((page) => routeOf('GET', page, routes) === route) ?? pathOf(route)
-      // An id that is none ends before its service is asked.
+      // The console refuses an invalid id before it calls the service.
       const refused = route.includes(':') ? [403, 404] : [403]
       const { status, text } = await merchant.get(path)
       expect([route, refused.includes(status)]).toEqual([route, true])

@@ -191,7 +191,7 @@ describe('POST /payments/refund', () => {
     expect([status, body['field']]).toEqual([400, 'reason'])
   })
 
-  it('POST /payments/refund answers 404 for an id that is none', async () => {
+  it('POST /payments/refund responds with 404 to an invalid id', async () => {
     const { status, body } = await post('/payments/refund', { payment_details_id: 'x' })
     expect([status, body['errorCode']]).toEqual([404, 'PAYMENT_NOT_FOUND'])
   })
@@ -209,7 +209,7 @@ const listed = {
 }
 
 describe('the routes of pushes', () => {
-  it('GET /deliveries/list answers a page, and nothing for an id that is none', async () => {
+  it('GET /deliveries/list responds with a page, and with an empty one to an invalid id', async () => {
     const { body } = await get('/deliveries/list', { payment_details_id: paymentId })
     expect(body['deliveries']).toEqual([{ ...listed, attempts: 2 }])
     expect(edge.seen.merchant.deliveries.at(-1)).toMatchObject({ merchantId, paymentId })
@@ -217,7 +217,7 @@ describe('the routes of pushes', () => {
     expect(none.body).toMatchObject({ deliveries: [], has_more: false, next_cursor: null })
   })
 
-  it('GET /deliveries/list refuses a type of events that there is not', async () => {
+  it('GET /deliveries/list refuses an unknown event type', async () => {
     const { status, body } = await get('/deliveries/list', { event_type: 'paid' })
     expect([status, body['field']]).toEqual([400, 'event_type'])
   })

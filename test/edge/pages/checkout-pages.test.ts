@@ -140,7 +140,7 @@ describe('a state', () => {
     expect(html).toMatch(/<a [^>]*href="\/receipts\/[\w-]{49}\?lang=fr">/)
   })
 
-  it('a state in which money may still come leads nowhere but to this payment', async () => {
+  it('a page has no link to the shop while the payment may still succeed', async () => {
     for (const shown of [{}, { payer: 'Processing' }, { refusedAttempts: 2 }] as const) {
       const { html } = await show(shown)
       expect(html).not.toContain('shop.example')

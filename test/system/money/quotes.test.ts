@@ -106,7 +106,7 @@ describe('POST /quote', () => {
       'request_amount is worth less than 0.01 USD',
     ],
     [
-      'to a number that is none',
+      'to an invalid number',
       { credit_party: { mobile_number: '12' } },
       'credit_party.mobile_number',
     ],

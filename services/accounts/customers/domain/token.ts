@@ -17,7 +17,7 @@ export function sessionToken(key: Buffer, sessionId: string): string {
   return `${prefix}${deriveToken(key, sessionPurpose, sessionId)}`
 }
 
-/** What is stored of a token; of a text that is none, a digest that no session has. */
+/** The digest that is stored for a token. For a malformed token, the digest of an empty text, which no session has. */
 export function sessionTokenHash(token: string | undefined): Buffer {
   return hashToken(token !== undefined && tokenPattern.test(token) ? token : '')
 }
