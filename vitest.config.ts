@@ -4,8 +4,8 @@ import { longestFirst } from './test/support/runner/longest-first.ts'
 
 // The tests of the whole system have a configuration of their own, test/system/vitest.config.ts.
 const exclude = ['node_modules/**', 'gen/**', '.payweave/**', 'test/system/**']
-// The others leave nothing behind in their process, so many files take one after the other: most of the time of a small file is the
-// start of a process and the reading of what it imports.
+// The other files leave nothing behind in their process, so one process runs many of them in turn: most of the time of a small file
+// is the start of a process and the loading of its imports.
 const apart = [
   // They change the environment, the clock, the timers or the tracing of their process, or the time limits of its tests.
   'platform/rpc/call-stream/client',

@@ -147,7 +147,7 @@ function ofParts<P extends string, S extends DescService>(
   return Object.fromEntries(clients) as { [part in P]: Client<S> }
 }
 
-/** A tail ends after so long; the browser opens another, which needs a live session. */
+/** Maximum duration of a tail; the browser then opens another one, which needs a live session. */
 const tailMs = 5 * 60_000
 
 type Call = (request: object, options?: object) => unknown

@@ -113,7 +113,7 @@ function alertsOf(rule: Rule, rounds: RuleRound[]): Alert[] {
 type Value = { timeMs: number; value: number | undefined }
 type ReadingAt = { timeMs: number; reading: Reading | undefined }
 
-/** The lowest value of the hour is compared with the highest of so long. */
+/** A rise is the highest value of this last period over the lowest value of the hour. */
 const riseEndMs = 300_000
 /** Rounds are a little more than a minute apart: five minutes have five of them. */
 const slackMs = 30_000

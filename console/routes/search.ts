@@ -173,7 +173,7 @@ function unlessInvalid<T>(read: () => T): T | undefined {
   }
 }
 
-/** Services look in so many projects at a time. */
+/** Number of projects that are searched at a time. */
 const projectsAtOnce = 4
 const projectPageSize = 200
 const maxHits = 50

@@ -42,9 +42,9 @@ export async function insertSession(
   await db.run(insertStatement, [tokenHash, sessionId, person, email, displayName, roles])
 }
 
-/** A token is replaced after so long, seconds. */
+/** Lifetime of a token before it is rotated, in seconds. */
 const rotateS = 900
-/** The previous token is valid for so long after the first request with the new one, seconds: for requests in flight. */
+/** Validity of the previous token after the first request with the new one, in seconds: for requests in flight. */
 const overlapS = 60
 
 // A row has one previous token, so the overlap of that one ends before the next rotation.
@@ -134,7 +134,7 @@ const deleteOldStatement = sql(
      where seen_time < clock_now() - make_interval(secs => $1)
      order by seen_time limit $2 for update skip locked))`,
 )
-/** Deletes sessions that nobody used for so long; returns how many. Skips rows that others hold. */
+/** Deletes up to `limit` sessions that have been idle for `unusedS` seconds; returns how many. Skips locked rows. */
 export function deleteOldSessions(db: Queryable, unusedS: number, limit: number): Promise<number> {
   return db.run(deleteOldStatement, [unusedS, limit])
 }

@@ -45,7 +45,7 @@ const nextKey = (part: string) => `rotation/${part}.next.key`
 const oldKey = (part: string) => `rotation/${part}.old.pem`
 const credentialOf = (name: string) => `bearers/${name}/credential`
 
-/** Makes what is missing, a new operator's bearer until `expires`; what is there stays as it is. */
+/** Creates the secrets that are missing, and a bearer for a new operator that is valid until `expires`. Existing secrets are kept. */
 export function makeMissing(vault: Vault, expires: string): void {
   for (const part of processes) vault.keep(own(part, identityFile), newIdentityKey)
   for (const [part, files] of Object.entries(lastingSecrets)) {

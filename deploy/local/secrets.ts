@@ -9,7 +9,7 @@ import type { LaunchSettings } from './settings.ts'
 import { signInKeyFile, signInLink } from './sign-in-key.ts'
 
 /**
- * Makes what is missing below `<data>/secrets/<process>`. The keys by which processes know each other
+ * Creates the secrets that are missing below `<data>/secrets/<process>`. The keys by which processes know each other
  * are new at each start, when all of them start too. The bearer may call everything.
  */
 export function prepareSecrets(dataDir: string, processes: string[], bearerToken: string): void {

@@ -23,7 +23,7 @@ export const noBatch: Batch = { requests: [], contents: [] }
 
 /** Maximum requests of a batch. */
 export const batchEntries = 500
-/** A batch takes no more when its texts have so many characters: its contents stay below what delivery takes. */
+/** Characters of text after which a batch is full: its contents stay below the limit of delivery. */
 const batchCharacters = 512 * 1024
 /** Masked in one turn of the event loop: about half a millisecond, so that no request waits longer. */
 const sliceEntries = 16
@@ -34,10 +34,10 @@ const zstdCompress = promisify(zstdCompressCallback)
 /** The fastest: the texts of a batch are alike. */
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
-/** What takes entries from a queue, the oldest first. */
+/** A queue; `take` removes up to `count` entries, oldest first. */
 type Queue = { take(count: number): Entry[] }
 
-/** Makes what takes the next batch from a queue; `noBatch` when that is empty. Rejects for a route that is not among the rows. */
+/** Creates a function that takes the next batch from the queue; `noBatch` when it is empty. It rejects for a route that has no row. */
 export function batchMaker(rows: readonly RouteRow[], entries: Queue): () => Promise<Batch> {
   const routes = new Map(rows.map((row) => [`${row.method} ${row.path}`, row]))
   const masks = new Map<string, RouteMasks & { version: string }>()

@@ -234,13 +234,13 @@ const people = {
     for: ['console'],
     reader: integer(60, dayS),
     default: { local: '28800', sandbox: '1800', production: '900' },
-    meaning: 'A session of the console ends after so long without a request.',
+    meaning: 'Idle timeout of a console session, in seconds.',
   }),
   CONSOLE_SESSION_S: setting({
     for: ['console'],
     reader: integer(60, 7 * dayS),
     default: { local: '86400', sandbox: '43200', production: '43200' },
-    meaning: 'A session of the console ends so long after the sign-in.',
+    meaning: 'Maximum lifetime of a console session, in seconds from the sign-in.',
   }),
 }
 

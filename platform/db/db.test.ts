@@ -340,7 +340,7 @@ describe('the test clock', () => {
   })
 })
 
-/** A function whose promise resolves for all callers when so many have called it; later callers pass. */
+/** A barrier: its promises resolve once `count` callers have arrived; later callers pass. */
 function barrier(count: number): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let arrived = 0

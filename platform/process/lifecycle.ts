@@ -37,7 +37,7 @@ const closeWithinMs = 8_000
 const flushWithinMs = 2_000
 const keepCodeAfterMs = 3_000
 /**
- * The heap may grow by so much of what lived in it before V8 collects all of it. Left to itself, V8 collects a heap of 40 MB
+ * Growth of the live heap, in percent, at which V8 starts a full collection. By default, V8 collects a heap of 40 MB
  * each time it has grown by a third, which is every 400 payments and a tenth of their CPU.
  */
 const heapGrowthPercent = 300

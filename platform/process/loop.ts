@@ -92,7 +92,7 @@ export type LoopOptions = {
   /** How long notifications are collected after a pause; without it about as long as the last round took. */
   gatherMs?: (last: LastRound) => number
   /**
-   * Does what is due. True: more may be due at once. A number: pause for so long. False: pause as the options say. When it
+   * Does the work that is due. True: more may be due at once. A number: pause for that many ms. False: pause as the options say. When it
    * throws, the error is logged and the loop pauses as after false.
    */
   round: () => Promise<boolean | number>

@@ -4,7 +4,7 @@ import { systemTimers, type Timers } from '../process/loop.ts'
 /** Distance of the tested system's time from the real one. */
 export type TestClock = {
   readonly offsetMs: number
-  /** Moves time forward by so many milliseconds. Pauses of polling loops in this process are that much shorter. */
+  /** Moves time forward by `ms`. Pauses of polling loops in this process are that much shorter. */
   advance(ms: number): void
   /** The shifted time, for code that takes a clock. */
   now(): Date

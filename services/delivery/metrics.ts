@@ -20,7 +20,7 @@ export interface InFlight {
   inFlight: () => number
   maxInFlight: number
   hostLimit: number
-  /** Hostnames to which it has so many POSTs in flight. */
+  /** Number of hostnames with `hostLimit` POSTs in flight. */
   fullHosts: () => number
 }
 

@@ -261,7 +261,7 @@ describe.skipIf(chromium.missing !== undefined)(`every page${passedOver(chromium
     return send({ pin: '123456' })
   }
 
-  /** Opens an address so often that it is refused. */
+  /** Opens an address until the rate limit refuses it. */
   async function overload(): Promise<string> {
     await tab.page.route(`${limited.url}?*`, async (route) => {
       for (;;) {

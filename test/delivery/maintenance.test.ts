@@ -57,7 +57,7 @@ describe('among many rows', () => {
   )
 })
 
-/** Copies the pushes that wait, as ended so many days ago. */
+/** Copies the waiting pushes, as ended `daysAgo` days ago. */
 async function copy(count: number, state: string, daysAgo: number): Promise<void> {
   const at = inDays(-daysAgo).toISOString()
   await harness.asOwner(
@@ -123,7 +123,7 @@ describe('maintenance', () => {
     expect(await harness.state(open)).toBe('pending')
   })
 
-  it('maintenance deletes answers of 410 after 400 days, so many at a time', async () => {
+  it('maintenance deletes responses of 410 after 400 days, up to the limit at a time', async () => {
     const gone = (count: number, daysAgo: number) =>
       harness.asOwner(
         `insert into delivery.gone_url (project_id, subject_id, url_sha256, gone_at)

@@ -35,7 +35,7 @@ let database: TestDatabase
 let nats: Nats
 
 beforeAll(async () => {
-  // Of its own: so many megabytes are no neighbours.
+  // Not shared: the megabytes that this test publishes would disturb other tests.
   ;[broker, database] = await Promise.all([ownNats(), createTestDatabase('delivery', migrations)])
   nats = connectNats({ url: broker.url, name: 'other-replica', log: silentLog })
   await eventually(() => nats.ready())
@@ -157,7 +157,7 @@ function readWell(url: string) {
   }
 }
 
-/** Publishes attempts so many times, each time once the reader has the previous ones. */
+/** Publishes attempts `times` times, each time once the reader has the previous ones. */
 async function passBy({ seen }: ReturnType<typeof readWell>, times: number): Promise<void> {
   for (let time = 0; time < times; time += 1) {
     const before = seen.changes

@@ -7,7 +7,7 @@ import type { SharedMesh } from '../support/mesh.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { type Block, root } from './pages.ts'
 
-/** No page takes so long; one that never ends is stopped. */
+/** Timeout of a page; no page takes that long. */
 const limitMs = 120_000
 
 /** Stands in the output before what each step prints. */

@@ -19,7 +19,7 @@ function raw(line: string, headers: Record<string, string> = {}): string {
   return `${line} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
 }
 
-/** Sends a request so many times on one connection. */
+/** Sends a request `times` times on one connection. */
 const flood = (bytes: string, times: number) =>
   sendRaw(edge.port, bytes.repeat(times) + raw('GET /livez', { Connection: 'close' }))
 

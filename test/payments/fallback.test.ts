@@ -35,7 +35,7 @@ const firstAttempts = sql(
    where subject_id = any($1::uuid[]) and attempts = unsent_attempts`,
 )
 
-/** First calls of so many charges of a connector that nobody can reach; no worker makes them. */
+/** First calls of `count` charges of an unreachable connector; no worker makes them. */
 async function firstCalls(count: number): Promise<BackendCall[]> {
   await as('operator', () =>
     harness.routes.putRoute({ key: { kind: RouteKind.CHARGE }, connector: absent }),

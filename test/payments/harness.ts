@@ -200,7 +200,7 @@ export async function startHarness(
     checkouts: createRpcClient(CheckoutService, client('gateway', 'payments', server.port)),
     ...calls,
     ...read,
-    /** Waits so long for the back end, from the next charge on. */
+    /** Sets the timeout of calls to the back end, from the next charge on. */
     waitForCharges(timeoutMs: number) {
       toCharges.timeoutMs = timeoutMs
     },

@@ -229,7 +229,7 @@ export function receiver(mesh: Pick<SharedMesh, 'sandbox'>, kind: ReceiverKind =
       )
       return distinct(pushes).map((body) => documentedPush('notify', body))
     },
-    /** The callbacks that came in, by sequence, once there are so many. */
+    /** The received callbacks, by sequence, once there are `count`. */
     async calledBack(count: number, withinMs?: number): Promise<Json[]> {
       const pushes = await eventually(
         () => log('callback'),

@@ -11,7 +11,7 @@ const root = path.resolve(import.meta.dirname, '../..')
 const firstInspectorPort = 17_195
 const warmUps = 300
 const counted = 12
-/** Timers of the processes run files too: a file counts that runs in at least so many creates, and in fewer pauses of the same length. */
+/** Timers of the processes run files too: a file counts if it runs in at least this many creates, and in fewer pauses of the same length. */
 const minCreates = 9
 /** After the answer the event is published and consumed, and the charge announced to the simulator. */
 const pauseMs = 300

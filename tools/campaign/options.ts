@@ -32,11 +32,11 @@ export const usage = `npm run campaign -- [options]
   --keys file       its keys, in the form of .payweave/sandbox.json
   --list            shows the table of faults, and runs nothing
   --controls        runs on copies of the project, each with a planted defect, and reports which are found
-  --count n         so many of the defects (all)
+  --count n         number of defects (all)
   --control-seed n  which ones (a random one)
   --only words      those whose name has the words
-  --at-least n      so many of them however long they take (all)
-  --within n        begins no more of them when they would not end within so many seconds`
+  --at-least n      run at least this many, however long they take (all)
+  --within n        begins no more of them when they would not end within n seconds`
 
 const maxSeed = 2 ** 31
 

@@ -113,7 +113,7 @@ async function rest(run: Run, step: Done): Promise<Finding[]> {
   )
 }
 
-/** Waits until something holds; false if it did not within so many seconds after the step's faults, times the slack. */
+/** Waits until a condition holds; false if it did not within `limitS` seconds after the step's faults, times the slack. */
 async function isWithin(
   { slack, isShown }: Run,
   { beganMs, overMs }: Window,

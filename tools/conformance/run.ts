@@ -144,7 +144,7 @@ async function withinTime(work: Promise<void>, signal: AbortSignal): Promise<voi
   if (first === 'late') throw new Unmet(`no end within ${checkTimeoutMs / 1_000} s`)
 }
 
-/** Lets callers through one after the other, so many a second. */
+/** Lets callers through one after the other, `ratePerS` a second. */
 function pacer(ratePerS: number): () => Promise<void> {
   let nextMs = 0
   return async () => {

@@ -99,7 +99,7 @@ export function deliveryPlanOf(seed: number): Plan {
   return { ...plan, ...pauses, ...posts, deliveries: 3, faultsMs: 90_000 }
 }
 
-/** The plan of a seed for bills: some have faults for so long that claims of processes that ended are recovered among them. */
+/** The plan of a seed for bills: in some, faults last long enough that claims of ended processes are recovered meanwhile. */
 export function billPlanOf(seed: number): Plan {
   const plan = planOf(seed)
   return { ...plan, faultsMs: plan.faultsMs * (seed % 2 === 0 ? 1 : 5) }

@@ -43,7 +43,7 @@ export function maxDelayOf(reason: Reason): number {
   return outages.has(reason) ? maxOutageMs : maxDelayMs
 }
 
-/** Whether work that fails for this reason, and has failed for so long, is not tried any more. */
+/** Whether work that has failed for this reason for `failingMs` milliseconds is given up. */
 export function isPermanent(reason: Reason, failingMs: number): boolean {
   return refusals.has(reason) || (notFound.has(reason) && failingMs > notFoundWithinMs)
 }

@@ -25,7 +25,7 @@ export type RequestProgress = {
   isWanted: boolean
 }
 
-/** A request that MTN does not know so long after it was last sent did not arrive; sooner, that proves nothing. */
+/** Once this time has passed since the last call, NOT_FOUND proves that MTN never received the request; earlier it proves nothing. */
 const silentMs = 120_000
 /** Waits for the payer: sent no later, so that nobody is asked who has left. */
 export const sendWithinMs = 30_000

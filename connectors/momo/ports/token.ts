@@ -10,7 +10,7 @@ export type TokenCache = {
   forget(value: string): void
 }
 
-/** Renewed so long before it expires. */
+/** A token is renewed this long before it expires. */
 const marginMs = 60_000
 
 /** Makes the cache; it fetches no token before the first one is needed. */

@@ -41,7 +41,7 @@ function unitsOf(currency: string) {
   throw new Failure('CURRENCY_NOT_SUPPORTED', 'there is no rate for one of the currencies')
 }
 
-/** Digits with a point before the last `scale` of them, and at least so many decimals. */
+/** Digits with a point before the last `scale` of them, padded to at least `minDecimals` decimals. */
 function print(digits: bigint, scale: number, minDecimals: number): string {
   const decimals = Math.max(scale, minDecimals)
   const text = String(digits * 10n ** BigInt(decimals - scale)).padStart(decimals + 1, '0')

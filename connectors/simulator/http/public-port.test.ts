@@ -67,7 +67,7 @@ function connect(port: number) {
     write: (text: string) => socket.write(text),
     heard: () => heard,
     closed: once(socket, 'close').then(() => heard),
-    /** Resolves with what came back once it has so many answers. */
+    /** Resolves with the received bytes once they hold `count` responses. */
     answers: (count: number) =>
       eventually(() => heard.split('HTTP/1.1 ').length - 1 >= count && heard),
     end: () => socket.destroy(),

@@ -12,8 +12,8 @@ export type PollOptions = {
   kind: string
   log: Logger
   /**
-   * Does what is due. True: there may be more, so look again at once. A number: nothing is due for
-   * so many milliseconds. False: nothing was due.
+   * Does the work that is due. True: more may be due, so poll again at once. A number: nothing is due for that many
+   * milliseconds. False: nothing was due.
    */
   round: () => Promise<boolean | number>
 }

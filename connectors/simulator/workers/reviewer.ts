@@ -22,7 +22,7 @@ const readWithinMs = 10_000
 const leaseMs = 15_000
 const firstDelayMs = 250
 const maxDelayMs = 10_000
-/** Artefacts that fail inside accounts so often, over half a minute, count as broken. */
+/** Failures inside accounts, over half a minute, after which an artefact counts as broken. */
 const failuresUntilBroken = 10
 
 export type ReviewerOptions = {

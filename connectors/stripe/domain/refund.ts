@@ -17,7 +17,7 @@ export type RefundProgress = {
   refusal: string | null
 }
 
-/** A refund that Stripe does not list so long after it was last sent did not arrive; sooner, that proves nothing. */
+/** Once this time has passed since the last call, a refund that Stripe does not list was never received; earlier that proves nothing. */
 const silentMs = 120_000
 /** Stripe keeps an idempotency key for at least 24 hours. An older one could refund again. */
 const keyWithinMs = 23 * 3_600_000

@@ -8,8 +8,8 @@ import { portHolders } from './port-holders.ts'
 export type WantedPort = { part: string; port: number; setting: string; address?: string }
 
 /**
- * Throws one error, after waiting so long, with a line for each setting: the taken ports with their parts, who listens on
- * them, where that is known, and that the setting moves them.
+ * Waits up to `patienceMs` for the ports to become free, then throws one error with a line for each setting: the taken ports
+ * with their parts, the process that listens on them, if known, and that the setting moves them.
  */
 export async function requireFreePorts(wanted: WantedPort[], patienceMs: number): Promise<void> {
   const untilMs = Date.now() + patienceMs

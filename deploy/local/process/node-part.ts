@@ -17,7 +17,7 @@ const quickly = ['--preserve-symlinks']
 const readyTimeoutMs = 60_000
 const probeTimeoutMs = 2_000
 const lookAgainMs = 20
-/** A part that ends so often before it was ever ready will not get better by itself. */
+/** Number of exits before it was ever ready after which a part is not restarted any more. */
 const hopelessEndings = 3
 
 /** A part of ours as the supervisor runs it. */

@@ -30,7 +30,7 @@ export type NodePart = {
   env: Record<string, string>
   /** All answer 200 when the part is ready. */
   readyUrls: string[]
-  /** After so long a part that was asked to stop is killed; its work in flight is recovered later. */
+  /** Time after the request to stop until the part is killed; its work in flight is recovered later. */
   stopWithinMs: number
 }
 

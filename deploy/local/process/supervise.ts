@@ -25,7 +25,7 @@ export type SuperviseOptions = {
   onChange: (processes: ProcessTable) => void
   firstDelayMs?: number
   maxDelayMs?: number
-  /** After running so long a part counts as healthy, and its next delay is the first again. */
+  /** Uptime after which a part counts as healthy and its restart delay is reset. */
   healthyAfterMs?: number
   checkEveryMs?: number
 }

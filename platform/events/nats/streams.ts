@@ -25,7 +25,7 @@ export type Changed = { made: string[]; corrected: string[] }
 const notFound = '404'
 
 /**
- * Makes what is missing and corrects what has other settings. Reads first: even a creation of what exists is a decision
+ * Creates missing streams and consumers and corrects their settings. Reads first: even creating one that exists is a decision
  * that all servers of a cluster have to store. Rejects with the library's error, for example when the user may not do
  * this.
  */

@@ -77,7 +77,7 @@ function load(call: (id: string) => Promise<unknown>) {
   })
   return {
     failed,
-    /** Waits until so many more calls were made. */
+    /** Waits until `calls` more calls were made. */
     async more(calls: number) {
       const before = made
       await eventually(() => expect(made).toBeGreaterThanOrEqual(before + calls))

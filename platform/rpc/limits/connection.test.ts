@@ -69,7 +69,7 @@ describe('a connection', () => {
 })
 
 describe('watches', () => {
-  /** How many of so many connections from an address get as many watches as they can. */
+  /** Opens as many watches as possible on each of `connections` connections from an address; returns how many. */
   function open(all: Connections, address: string, connections: number, isKnown = false): number {
     let opened = 0
     for (let count = 0; count < connections; count += 1) {

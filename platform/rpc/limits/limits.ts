@@ -62,7 +62,7 @@ export class ByteBudget {
     return this.#heldBytes
   }
 
-  /** Holds so many bytes more; false, holding none of them, when there is no room. */
+  /** Reserves `bytes` more; false, reserving nothing, when the budget does not allow it. */
   take(bytes: number, isLarge: boolean): boolean {
     const { maxBytes, maxLargeBytes } = this.#limits
     if (this.#heldBytes + bytes > (isLarge ? maxLargeBytes : maxBytes)) return false
@@ -71,7 +71,7 @@ export class ByteBudget {
     return true
   }
 
-  /** Holds so many bytes less. */
+  /** Releases `bytes`. */
   give(bytes: number): void {
     this.#heldBytes -= bytes
     this.#whole?.give(bytes)
@@ -96,7 +96,7 @@ export class Lease {
     return this.#wasRefused
   }
 
-  /** Holds exactly so many bytes from now on; false, and unchanged, when there is no room or the lease is released. */
+  /** Sets the reservation to `bytes`; false, and unchanged, when the budget does not allow it or the lease is released. */
   resize(bytes: number): boolean {
     const more = bytes - this.#heldBytes
     // A call that has ended reads no more.

@@ -38,7 +38,7 @@ export interface Peer {
   calls: StreamCallsRequest[]
   /** The number of calls to `/up`. */
   up: number
-  /** Waits for so many calls. */
+  /** Waits for `count` calls. */
   came(count: number): Promise<StreamCallsRequest[]>
   /** Sends a response. */
   say(response: ResponseInit): void

@@ -83,7 +83,7 @@ export async function requestResolution(
   return { bill, approval }
 }
 
-/** Makes what executes an approved finding. It rejects as `resolveReview` does. */
+/** Creates the executor of approved findings. It rejects as `resolveReview` does. */
 export function executeResolution(billing: Billing): Execute {
   return async ({ projectId, subjectId: transactionId, outcome, note }, actor, within) => {
     const payment = { projectId, transactionId }

@@ -16,7 +16,7 @@ export type BillWriter = {
   end(draft: EndDraft): Promise<Bill | undefined>
 }
 
-/** Makes what writes together; one that the server refuses is refused alone. */
+/** Creates a writer that batches concurrent claims and ends. A row that the server refuses does not fail the others. */
 export function batchingBills(db: Database): BillWriter {
   return {
     claim: batching((claims: readonly Claim[]) => claimKeys(db, claims)),

@@ -39,7 +39,7 @@ export type MerchantDeliveryFilter = MerchantKey & {
   startTime: Date | undefined
   /** Where the page begins: only pushes before this place are on it. */
   before: DeliveryPlace
-  /** At most so many are on it. */
+  /** Maximum number of pushes on the page. */
   limit: number
 }
 

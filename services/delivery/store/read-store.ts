@@ -128,7 +128,7 @@ export function findDelivery(
   return db.row(findStatement, [projectId, deliveryId])
 }
 
-/** A delivery may be sent again without end; of these, a page and a message take so many with their answers. */
+/** Attempts that a page or a message shows, with their responses; the number of attempts of a delivery has no limit. */
 export const maxShownAttempts = 100
 
 const attemptsStatement = sql(

@@ -4,8 +4,8 @@ import { type Queryable, sql } from '#platform/db/db.ts'
 /** Rows of its lanes that one statement reads, and of each at least. */
 const rowsRead = { inAll: 256, ofLane: 16 }
 /**
- * A lane that names more queues opens no further ones: while it has a free slot 15 URLs at most can have their share, so some
- * of so many queues can be served.
+ * Queues of a lane beyond which it opens no further ones: while the lane has a free slot, at most 15 URLs can have their share,
+ * so at least one of 16 queues can be served.
  */
 const maxUrlQueues = 16
 

@@ -103,7 +103,7 @@ const failingStatement = sql(
    from task where done_time is null and attempts >= $1 order by next_time limit $2`,
 )
 
-/** Open tasks with so many attempts, due first. Locks nothing. */
+/** Open tasks with at least `minAttempts` attempts, ordered by due time. Locks nothing. */
 export function listFailingCalls(
   db: Queryable,
   minAttempts: number,

@@ -8,7 +8,7 @@ import { insertQuotes } from '../store/quote-store.ts'
 /** Stores a quote, alone or with others; what it answers and throws is its own. */
 export type StoreQuote = (draft: DraftQuote) => Promise<Quote>
 
-/** Makes what stores each quote by itself; they live for `ttlS`. */
+/** Creates a quote writer that runs one statement for each quote. Quotes live for `ttlS` seconds. */
 export function storingQuote(db: Database, ttlS: number): StoreQuote {
   return async (draft) => {
     const [quote] = await insertQuotes(db, [draft], ttlS)
@@ -17,7 +17,7 @@ export function storingQuote(db: Database, ttlS: number): StoreQuote {
   }
 }
 
-/** Makes what stores quotes together. One that the server refuses is refused alone. */
+/** Creates a quote writer that batches concurrent inserts. A quote that the server refuses does not fail the others. */
 export function batchingQuotes(db: Database, ttlS: number): StoreQuote {
   return batched<DraftQuote, Quote>({
     maxInFlight: 2,

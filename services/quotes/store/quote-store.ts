@@ -37,7 +37,7 @@ type QuoteRow = {
   is_expired: boolean
 }
 
-/** A quote that so many movements gave back has expired, which bounds the list of them. */
+/** Releases after which a quote counts as expired, which bounds the list of movements that released it. */
 const maxGivenBack = 100
 
 const columns = `quote_id, project_id, institution_id, institution_name, account_id, kind, requested_minor,

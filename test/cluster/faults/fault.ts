@@ -20,7 +20,7 @@ export type Fault = {
   title: string
   /** What must hold, in the words of the report. */
   required: string
-  /** After so long nothing may fail any more, though the fault lasts. */
+  /** Time after which no operation may fail any more, even while the fault lasts. */
   detectedAfterMs?: number
   /** Breaks the cluster; resolves when the fault is over, or when the cluster must have begun to work without what is lost. */
   inject(lab: Lab): Promise<Injected>

@@ -12,7 +12,7 @@ const newPrimaryWithinMs = 90_000
 const standbyWithinMs = 90_000
 /** A new primary takes commits once a standby follows it. */
 const commitsAgainMs = 5_000
-/** After so long every process has noticed that its primary is a standby. */
+/** Time within which every process notices that its primary is a standby. */
 const noticedWithinMs = 5_000
 
 const primaryKilled: Fault = {

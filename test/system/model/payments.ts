@@ -202,7 +202,7 @@ const attempts = fc
     ),
   )
 
-/** A payer is refused so many times; one who never is pays. */
+/** A payer is refused `refusals` times; at 0 they pay. */
 async function attempt(
   payment: PaymentModel,
   real: Real,

@@ -62,7 +62,7 @@ function command(name: string, run: (model: Model, real: Real) => Promise<void>)
   }
 }
 
-/** Sends a transaction that takes so much from a customer: it is made, or it is refused and leaves no trace. */
+/** Sends a transaction that debits a customer `minor` units: it is executed, or refused without a trace. */
 async function send(
   { balances, transactions }: Model,
   { shop }: Real,

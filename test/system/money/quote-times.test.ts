@@ -73,7 +73,7 @@ describe('a session and a quote', () => {
           async () => (await demo.quote(await demo.session(0), toDollars)).status,
           (status) => expect(status).not.toBe(200),
         )
-        // A call may take so long that its time is over before the reason is known.
+        // A call may time out before the reason is known.
         await eventually(
           async () => {
             const answer = await demo.quote(await demo.session(0), toDollars)

@@ -97,7 +97,7 @@ describe('a refund', { concurrent: true }, () => {
 })
 
 describe('payouts', { concurrent: true }, () => {
-  it('payouts go out at once without delay_days, and wait so many days with them', async () => {
+  it('payouts are sent at once without delay_days, and after that many days with them', async () => {
     const inbox = receiver(mesh)
     const payees = [
       { mobile_number: '+12025550130', amount: '50.00' },

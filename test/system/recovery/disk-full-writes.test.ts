@@ -30,7 +30,7 @@ afterAll(async () => {
   await mesh.remove()
 })
 
-/** Makes what a request needs, and answers what sends it; each sending is the same request. */
+/** Creates what a request needs and returns a function that sends it; each call sends the same request. */
 type Prepare = () => Promise<() => Promise<ApiResponse>>
 
 function writingRoutes(): Record<string, Prepare> {

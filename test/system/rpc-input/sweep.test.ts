@@ -27,7 +27,7 @@ import { accountsRequests } from './requests.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const width = 8
-/** One in so many mutations goes over JSON and over gRPC as well, and so does each end of a range. */
+/** One in this many mutations is also sent over JSON and gRPC, and so is each end of a range. */
 const sample = 9
 const ends = new Set(['first', 'last', 'lowest', 'highest'])
 

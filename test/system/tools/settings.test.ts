@@ -326,7 +326,7 @@ describe('two days later', () => {
     expect(eventTypes(await inbox.notifies())).not.toContain('payment_expired')
   })
 
-  it('two days later, the money of a payee has left hold after so many days', async () => {
+  it('two days later, the payout with delay_days has been completed', async () => {
     const notifies = await asked.paid.inbox.awaitNotifies(['payout_completed'])
     const completed = notifies.filter(({ event_type }) => event_type === 'payout_completed')
     expect(completed).toMatchObject([

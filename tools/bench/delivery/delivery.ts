@@ -138,7 +138,7 @@ async function sustain(system: DeliverySystem, field: Field, say: (line: string)
   return { sustained, rssMb }
 }
 
-/** Publishes so many events and waits until all have arrived. Returns deliveries a second over all of it. */
+/** Publishes `count` events and waits until all have arrived. Returns deliveries per second. */
 async function deliverAll(system: DeliverySystem, field: Field, count: number): Promise<number> {
   const origins = field.alive.slice(0, sustainedReceivers)
   const run = randomUUID().slice(0, 8)

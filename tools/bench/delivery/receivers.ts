@@ -5,7 +5,7 @@ import net, { type AddressInfo } from 'node:net'
 /** What the process is asked. */
 export type ReceiversJob =
   | { kind: 'listen'; alive: number; silent: number; closed: number }
-  /** Forget what came in, and say when so many different paths are there. */
+  /** Forget what came in, and report when `count` different paths have been called. */
   | { kind: 'expect'; count: number }
   | { kind: 'report' }
 

@@ -16,7 +16,7 @@ const payers = { never: '+12025550108', afterASecond: '+12025550101' }
 export type LifeLoad = {
   /** Creates payments as fast as responses arrive; returns when each has had its pushes. */
   burst(count: number): Promise<void>
-  /** Creates so many payments a second; returns when each has had its pushes. */
+  /** Creates `perSecond` payments a second for `seconds`; returns when each has had its pushes. */
   pace(perSecond: number, seconds: number): Promise<number>
   close(): Promise<void>
 }

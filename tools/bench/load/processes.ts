@@ -30,7 +30,7 @@ export function readMachine(): { busyS: number; wholeS: number } {
   return { busyS: (user + nice + system) / ticksPerS, wholeS: whole / ticksPerS }
 }
 
-/** Waits until so little of the machine is busy, or for so long. */
+/** Waits until at most `maxShare` of the machine's CPU is busy, for at most `maxMs`. */
 export async function waitForQuiet(maxMs: number, maxShare = 0.1): Promise<void> {
   const untilMs = performance.now() + maxMs
   for (let quiet = 0; quiet < 3 && performance.now() < untilMs; ) {

@@ -24,7 +24,7 @@ export function quantile(times: Times, share: number): number {
   return times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN
 }
 
-/** Median, p95 and p99 in milliseconds with so many decimals. */
+/** Median, p95 and p99 in milliseconds, with `decimals` decimals. */
 export function shown(times: Times, decimals = 0): string {
   return [0.5, 0.95, 0.99].map((share) => quantile(times, share).toFixed(decimals)).join(' / ')
 }

@@ -12,8 +12,8 @@ export type Past = {
 }
 
 /**
- * Copies the rows of one payment that exists, with ids and times of the past: so many payments, each with its payer,
- * payee and task, and so many events, all of them done. No service may run meanwhile: the tables have no indexes
+ * Copies the rows of one payment that exists, with ids and times of the past: `payments` payments, each with its payer,
+ * payee and task, and `events` events, all of them done. No service may run meanwhile: the tables have no indexes
  * until their rows are there.
  */
 export async function loadHistory(databaseUrl: string, past: Past): Promise<void> {
@@ -138,7 +138,7 @@ async function copy(
   )
 }
 
-/** Ids of so many payments of one merchant, spread over all there are. */
+/** Ids of `count` payments of one merchant, spread over all of its payments. */
 export async function spreadPaymentIds(databaseUrl: string, count: number): Promise<string[]> {
   return await onDatabase(databaseUrl, async (client) => {
     const { rows } = await client.query<{ payment_id: string }>(

@@ -18,7 +18,7 @@ export type Load = {
   underWay(): number
   /** Begins one operation of each kind at once and returns them. Kinds, amounts and ids follow from the seed and the number. */
   beginEach(number: number): Operation[]
-  /** Begins no more operations, and resolves when the outcome of all is known, or was not within so many seconds. */
+  /** Begins no more operations; resolves when all outcomes are known, or after `patienceS` seconds. */
   stop(patienceS?: number): Promise<void>
 }
 
@@ -55,7 +55,7 @@ const weights: Record<Kind, number> = {
   'look-up': 1,
   deliveries: 1,
 }
-/** While so many wait, no more begin: a system that stands still would meet them all at once. */
+/** Maximum operations in flight: a system that stands still would meet all further ones at once. */
 const maxUnderWay = 80
 
 /** After the last fault: by then the system has recovered, or it does not. */

@@ -22,7 +22,7 @@ const farAccount = { account_number: 'FAR-1' }
 /** At the back end, a transfer to it fails. */
 const badAccount = { account_number: 'FAR-0402' }
 
-/** A quote lives so long: after long faults nobody may execute it any more. */
+/** Maximum age of a quote that is executed: after long faults it has expired. */
 const quoteMs = 300_000
 
 const textOf = (minor: number): string => (minor / 100).toFixed(2)

@@ -34,7 +34,7 @@ const usage = `npm run soak -- [options]
 const samplesWanted = 240
 const minSampleMs = 12_000
 const settleWithinMs = 240_000
-/** Operations with all of their pushes stay in the records so long, those without until they are late. */
+/** Time for which operations with all of their pushes stay in the records; others stay until they are late. */
 const verifiedAfterMs = 60_000
 const pushedWithinMs = 300_000
 

@@ -245,7 +245,7 @@ async function executionsOf(url: string, kind: string, id: string) {
   return executions
 }
 
-/** Fails unless the back end executed a reference exactly so often, with this amount; does nothing without its log. */
+/** Fails unless the back end executed a reference exactly `times` times, with this amount; does nothing without its log. */
 export async function demandExecuted(
   { executionsUrl }: CheckContext,
   kind: 'bill' | 'transfer' | 'charge' | 'payout' | 'refund',

@@ -30,8 +30,8 @@ type Item = {
 }
 
 /**
- * A server's end of a connection. Between transactions it needs no session of the real server, unless it holds locks: so few
- * sessions serve many connections, and the server plans each statement on few of them.
+ * A server's end of a connection. Between transactions it needs no session of the real server, unless it holds locks. So a
+ * small number of sessions serves many connections, and the server plans each statement on few of them.
  */
 type Backend = {
   session: ServerSession | undefined

@@ -226,7 +226,7 @@ function renamed(error: unknown, sqlState: string | undefined): unknown {
   return sqlState === undefined ? error : Object.assign(error as Error, { code: sqlState })
 }
 
-/** Resolves when one of them has ended, or after so many real milliseconds. */
+/** Resolves when one of them has ended, or after `withinMs` real milliseconds. */
 async function firstOf(running: readonly Running[], withinMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {

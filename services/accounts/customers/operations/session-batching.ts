@@ -12,7 +12,7 @@ import {
 /** Looks an account up and opens a session for it, alone or with others. */
 export type OpenRow = (request: SessionRequest) => Promise<MatchedAccount[]>
 
-/** Makes what opens each session by itself. */
+/** Creates a session opener that runs one statement for each session. */
 export function openingSession(db: Database): OpenRow {
   return async (request) => {
     const [rows = []] = await openSessionRows(db, [request])
@@ -20,7 +20,7 @@ export function openingSession(db: Database): OpenRow {
   }
 }
 
-/** Makes what opens sessions together. One that is refused is refused alone. */
+/** Creates a session opener that batches concurrent requests into one statement. A refused request does not fail the others. */
 export function batchingOpenings(db: Database): OpenRow {
   return batched<SessionRequest, MatchedAccount[]>({
     maxInFlight: 2,
@@ -46,7 +46,7 @@ export function batchingOpenings(db: Database): OpenRow {
 /** Reads a session, alone or with others. */
 export type FindSession = (key: SessionKey) => Promise<ResolvedRow[]>
 
-/** Makes what reads each session by itself. */
+/** Creates a session reader that runs one statement for each session. */
 export function findingSession(db: Database): FindSession {
   return async (key) => {
     const [rows = []] = await readSessions(db, [key])
@@ -54,7 +54,7 @@ export function findingSession(db: Database): FindSession {
   }
 }
 
-/** Makes what reads sessions together. Each read begins after it was asked for, so it sees what was committed by then. */
+/** Creates a session reader that batches concurrent reads. A batch starts after its requests arrived, so it sees all commits before them. */
 export function batchingSessions(db: Database): FindSession {
   return batched<SessionKey, ResolvedRow[]>({
     maxInFlight: 2,

@@ -78,7 +78,7 @@ const failingStatement = sql(
    order by t.next_time limit $2`,
 )
 
-/** Open tasks with so many attempts, due first. Locks nothing. */
+/** Open tasks with at least `minAttempts` attempts, ordered by due time. Locks nothing. */
 export function listFailingTasks(
   db: Queryable,
   minAttempts: number,

@@ -44,7 +44,7 @@ const dueStatement = sql(
    from ledger_check where name = any($1)`,
 )
 
-/** Whether no statement has ended or failed for so many milliseconds. */
+/** Whether no statement of the check has ended or failed in the last `pauseMs` milliseconds. */
 export async function isCheckDue(db: Queryable, pauseMs: number): Promise<boolean> {
   return (await db.row<{ isDue: boolean }>(dueStatement, [names, pauseMs]))?.isDue === true
 }
