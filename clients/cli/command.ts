@@ -3,7 +3,7 @@
 import type { Paint } from './output/paint.ts'
 import type { Progress } from './output/progress.ts'
 
-/** What a command works with. */
+/** Dependencies of a command. */
 export interface CommandContext {
   /** Values of its options. */
   options: Readonly<Record<string, string | undefined>>

@@ -38,7 +38,7 @@ export function connectorMigrations(own?: string): string[] {
   return [clockMigrations, ...kitMigrations, ...(own === undefined ? [] : [own])]
 }
 
-/** What a handler of the connector works with. */
+/** Dependencies of the connector's handlers. */
 export type ConnectorContext = {
   db: Database
   log: Logger

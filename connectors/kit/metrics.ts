@@ -35,7 +35,7 @@ export function workMetrics(
   )
 }
 
-/** What came of a request to the port of webhooks. */
+/** Outcome of a request to the webhook port. */
 export type WebhookOutcome =
   | 'stored'
   | 'duplicate'

@@ -15,7 +15,7 @@ import type { RequestLimits } from './request-limits.ts'
 import { type May, mayOf, type ShownProject } from './shell.ts'
 import { type ReaderLimits, streamTo } from './stream.ts'
 
-/** What a page's handler works with. */
+/** Dependencies of a page's handler. */
 export type Work = {
   request: FastifyRequest
   reply: FastifyReply

@@ -21,7 +21,7 @@ export const localPeople: readonly LocalPerson[] = [
   { id: 'nana', name: 'Nana Quaye', role: 'merchant_developer', project: 'other' },
 ]
 
-/** What the provider needs. */
+/** Options of the provider. */
 export type LocalProviderOptions = {
   consoleUrl: string
   clientId: string
@@ -76,7 +76,7 @@ function registerAuthorize(
   grants: Map<string, Grant>,
 ): void {
   const cookie = ownCookie('local', consoleUrl)
-  // Who reads the cookie of a browser gets no link for another one.
+  // A stolen cookie must not yield a sign-in link.
   const pass = createHmac('sha256', key).update('local-cookie').digest('base64url')
   const back = (reply: FastifyReply, result: Record<string, string>) => {
     const query = new URLSearchParams({ ...result, iss: issuer })

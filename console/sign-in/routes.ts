@@ -11,7 +11,7 @@ import type { Sessions } from './sessions.ts'
 /** Where the provider leads back to. */
 export const callbackPath = '/sign-in/callback'
 
-/** What signing in needs. */
+/** Dependencies of the sign-in. */
 export type SignInOptions = {
   oidc: Oidc
   sessions: Sessions

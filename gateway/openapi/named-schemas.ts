@@ -15,7 +15,7 @@ type Document = {
   components: { schemas: Record<string, JsonSchema> }
 }
 
-/** Where a schema stands, in the words of the types of the SDKs. */
+/** Location of a schema, in the words of the types of the SDKs. */
 type Place = Pick<Source, 'of' | 'part'>
 
 /** A body to name. */

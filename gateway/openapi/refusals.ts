@@ -89,7 +89,7 @@ function headerOf(reason: Reason, code: number): string[] {
   return isRetried ? ['Retry-After'] : []
 }
 
-/** The refusals of one status of a route: which codes there are, and where they stand. */
+/** The refusals of one status of a route: its codes, and the fields that hold them. */
 function narrowedRefusal(
   row: RouteRow,
   code: number,

@@ -1,6 +1,6 @@
 // Which parts of the documents are types of the SDKs, and by which names.
 
-/** One type: a name, what it is, and where its schema stands. */
+/** One type: a name, what it is, and the location of its schema. */
 export type Source = {
   name: string
   says: string

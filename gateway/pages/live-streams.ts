@@ -34,7 +34,7 @@ const defaultLimits: StreamLimits = {
   heartbeatMs: 20_000,
   maxUnreadBytes: 2_048,
 }
-/** The broker takes a subscription in without an answer; by then it has. */
+/** The broker does not acknowledge subscriptions; assume that one is active after this delay. */
 const subscribedAfterMs = 1_000
 const retryMs = 2_000
 /** An event of its own: a browser does not show comments to its page. */

@@ -40,7 +40,7 @@ function consider() {
   // The answer to what is being sent says it too, and must not be abandoned.
   if (isSending || !latest || latest.stamp === stamp) return
   if (!isInUse(latest.phase)) void renew()
-  // The form says by itself what became of an attempt.
+  // The form itself shows the outcome of an attempt.
   else if (!one('iframe') || latest.phase === 'ended') one('#changed').hidden = false
 }
 

@@ -12,7 +12,7 @@ const refused: Partial<Record<Reason, MessageKind>> = {
 }
 
 /**
- * The message about a call that failed, or undefined where the payer's page itself says what became of it. `phase` is what the page
+ * The message about a call that failed, or undefined where the payer's page itself shows the outcome. `phase` is what the page
  * was about after the call; undefined when it could not be read.
  */
 export function walletFailure(error: unknown, phase: Phase | undefined): MessageKind | undefined {

@@ -7,7 +7,7 @@ import { checkInstances, releaseInstance } from './instance-store.ts'
 import { leaseToken } from './lease-token.ts'
 import { answered, startRegistration } from './registration.ts'
 
-/** What an instance needs. */
+/** Dependencies of an instance. */
 export interface InstanceOptions {
   db: Database
   log: Logger

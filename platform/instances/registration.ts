@@ -23,7 +23,7 @@ const answerWithinMs = 2_000
 /** A disconnected session may hold the lock for long, so after this many refusals the instance takes another id. */
 const refusalsPerId = 8
 
-/** What a registration needs. */
+/** Dependencies of a registration. */
 export interface RegistrationOptions {
   db: Database
   log: Logger

@@ -19,7 +19,7 @@ export type PrintedReceipt = {
   /** Who gives the receipt, and their logo as PNG. */
   issuer: string
   logo?: Uint8Array
-  /** What has become of the money, in a word. */
+  /** Says whether the money was paid, returned or not taken. */
   state: string
   description?: string
   total: PrintedRow
@@ -31,7 +31,7 @@ export type PrintedReceipt = {
 }
 
 type Style = { size: number; weight?: Weight; colour?: string; direction?: 'ltr' | 'rtl' }
-/** Where a block stands: its edges, and the edge that its lines begin at. */
+/** Position of a block: its edges, and the edge that its lines begin at. */
 type Place = { left: number; width: number; y: number; isFromRight: boolean }
 
 const margin = 36

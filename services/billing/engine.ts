@@ -14,7 +14,7 @@ import type { Ledger } from './ports/ledger.ts'
 import { readBacklog } from './store/settle-store.ts'
 import { startEnquiries, startOutcomePosting } from './workers/workers.ts'
 
-/** What billing stands on. */
+/** Dependencies of billing. */
 export type EngineOptions = {
   db: Database
   log: Logger

@@ -16,7 +16,7 @@ import { startMaintenance } from './workers/maintenance.ts'
 import { startReplayRunner } from './workers/replay-runner.ts'
 import { startWorker } from './workers/worker.ts'
 
-/** What the engine needs. */
+/** Dependencies of the engine. */
 export interface EngineOptions {
   db: Database
   settings: Pick<

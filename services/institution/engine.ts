@@ -9,7 +9,7 @@ import { rateKeeper } from './ports/rates.ts'
 import { backlog } from './store/work-store.ts'
 import { startWorker } from './workers/worker.ts'
 
-/** What the service stands on. */
+/** Dependencies of the service. */
 export type EngineOptions = {
   db: Database
   log: Logger

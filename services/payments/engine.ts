@@ -24,7 +24,7 @@ import { openRouteTable } from './workers/route-table.ts'
 import { startTasks } from './workers/tasks.ts'
 import { startCounts, startEnquiries, startExpiry, startPayouts } from './workers/workers.ts'
 
-/** What payments stands on. */
+/** Dependencies of payments. */
 export type EngineOptions = {
   db: Database
   log: Logger

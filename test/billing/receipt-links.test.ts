@@ -1,4 +1,4 @@
-// Shows that the link of a receipt stays the same while link.key rotates, and what becomes of it when its key is retired.
+// Shows that the link of a receipt stays the same while link.key rotates, and stops working when its key is retired.
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sql } from '#platform/db/db.ts'

@@ -186,7 +186,7 @@ it('Stripe’s balance transactions are read by page, in the payer’s currency,
   await stripe.close()
 })
 
-it('the process asks payments for the settlements of its own name by the bearer that it is given, and exits with what came of it', async () => {
+it('the process reads the settlements of its own name from payments with the given bearer, and exits with the code of the result', async () => {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-reconcile-'))
   const token = 'pwop_of_a_test'
   const sha256 = createHash('sha256').update(token).digest('hex')

@@ -27,7 +27,7 @@ const outsidePrograms = [
   'xargs',
 ]
 
-/** What came of a session. */
+/** Result of a session. */
 export interface Outcome {
   /** The block that failed, with what it printed; empty when none did. */
   failure: string

@@ -53,7 +53,7 @@ const hold = (address: NewHold['address'], amountMinor: bigint): NewHold => ({
   expireTime: new Date(Date.now() + 3_600_000),
 })
 
-/** What became of some calls: reasons of refusals, `repeated`, or `done`. */
+/** Results of some calls: reasons of refusals, `repeated`, or `done`. */
 async function outcomes(calls: Promise<{ repeated: boolean }>[]): Promise<string[]> {
   return Promise.all(
     calls.map((call) =>

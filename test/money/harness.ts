@@ -39,7 +39,7 @@ import { fixedKeys } from '../support/keys.ts'
 const host = '127.0.0.1'
 const names = ['accounts', 'quotes', 'institution', 'gateway', 'simulator']
 
-/** Starts the three services with everything that they stand on; the back end alone is a stand-in. */
+/** Starts the three services with all of their dependencies; only the back end is a stand-in. */
 export async function startHarness() {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-money-'))
   writeIdentities(dir, names)

@@ -1,5 +1,5 @@
-// Tests that a payer reads why their attempt was refused, as the back end says it, and may choose what the connector takes; and what
-// becomes of a refund that it does not make.
+// Tests that a payer reads why their attempt was refused, as the back end says it, and may choose what the connector takes; and that a
+// refund that the connector cannot make is left to a person.
 import { randomUUID } from 'node:crypto'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'

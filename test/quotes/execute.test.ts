@@ -98,7 +98,7 @@ describe('a reservation', () => {
     const other = { accountId: randomUUID() }
     expect(await refusal(harness.reserve(quoteId, movementId, other))).toBe('PARTY_NOT_ALLOWED')
     expect(await harness.reserve(quoteId, movementId)).toBeDefined()
-    // A refusal does not show what became of it either.
+    // A refusal does not reveal its state either.
     await harness.confirm(quoteId, movementId)
     expect(await refusal(harness.reserve(quoteId, randomUUID(), other))).toBe('PARTY_NOT_ALLOWED')
     expire()
@@ -130,7 +130,7 @@ describe('a reservation', () => {
     harness.testClock.advance(24 * 3_600_000)
     expect((await harness.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
     expect(await refusal(harness.reserve(quoteId, randomUUID()))).toBe('QUOTE_ALREADY_USED')
-    // A movement that has not begun by now must not begin any more.
+    // A movement that has not begun by now is refused.
     expect(await refusal(harness.reserve(quoteId, movementId))).toBe('QUOTE_EXPIRED')
     await harness.confirm(quoteId, movementId, COMPLETED)
     expect((await harness.get(quoteId)).status).toBe(QuoteStatus.USED)

@@ -34,7 +34,7 @@ const host = '127.0.0.1'
 
 const callers = ['gateway', 'payments', 'accounts', 'institution', 'quotes', 'billing']
 
-/** What a simulator stands on: a database, identities, ports, and stand-ins for other services. */
+/** Dependencies of a simulator: a database, identities, ports, and stand-ins for other services. */
 export async function startStandIns() {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-simulator-'))
   writeIdentities(secrets, [...callers, 'simulator'])

@@ -180,7 +180,7 @@ export type Yardstick = {
   program: string
   /** Whose secrets and settings it has. */
   service: ServingProcess
-  /** Other parts of the product that it stands on. */
+  /** Other parts of the product that it depends on. */
   parts?: ServingProcess[]
   env?: Record<string, string>
 }

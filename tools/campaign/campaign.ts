@@ -43,7 +43,7 @@ export type Plan = {
   endsAt?: string
 }
 
-/** What came of a campaign. */
+/** Result of a campaign. */
 export type Outcome = {
   seed: number
   ratePerS: number

@@ -15,7 +15,7 @@ import { type Check, type CheckContext, type Need, Unmet } from './check.ts'
 /** A call as the report shows it: its status is that of HTTP, or the name of a gRPC status. */
 export type ShownExchange = Omit<Exchange, 'status'> & { status: number | string }
 
-/** What came of a check. */
+/** Result of a check. */
 export type Result = {
   name: string
   rule: string

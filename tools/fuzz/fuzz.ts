@@ -15,7 +15,7 @@ export type Target = {
 /** How long a target is run, and the seed of its inputs: the same seed gives the same inputs in the same order. */
 export type FuzzOptions = { withinMs: number; maxRuns?: number; seed: number }
 
-/** What came of a target: the number of inputs, how many of them reached new code, and, if a rule was broken, a report and the shortest input. */
+/** Result of a target: the number of inputs, how many of them reached new code, and, if a rule was broken, a report and the shortest input. */
 export type FuzzResult = {
   runs: number
   addedToCorpus: number

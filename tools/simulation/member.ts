@@ -8,7 +8,7 @@ import { quietLog } from './log.ts'
 import { createPool, type SimulatedPool } from './postgres/pool.ts'
 import type { Simulation } from './simulation.ts'
 
-/** What the code of a process stands on. */
+/** Dependencies of the code of a process. */
 export type Parts = { process: Process; db: Database; log: Logger }
 
 /** Starts a process of a service. `begin` runs in each incarnation; `served` is what the latest one returned. */

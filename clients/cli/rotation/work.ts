@@ -17,7 +17,7 @@ import { UsageError } from '../usage-error.ts'
 import { changeVault } from '../vault-change.ts'
 import { type KeyServices, keyServices } from './services.ts'
 
-/** What a command on keys works with. */
+/** Dependencies of a command on keys. */
 export type KeyWork = { context: CommandContext; folder: KeyFolder; services: KeyServices }
 
 type Run = (work: KeyWork) => Promise<number | void>

@@ -4,7 +4,7 @@ import { type Client, errorCodeOf } from '../api/client.ts'
 import type { Receiver, ReceiverKind } from '../api/receiver.ts'
 import type { ProjectName, Target } from '../api/target.ts'
 
-/** What a trigger works with. */
+/** Dependencies of a trigger. */
 export type TriggerContext = {
   target: Target
   shop: Client

@@ -22,7 +22,7 @@ export type Charge = Omit<NewCharge, 'expireTime'> & {
 
 export type AttemptOutcome = 'processing' | 'paid' | 'refused' | 'unknown'
 
-/** What came of an attempt. */
+/** Result of an attempt. */
 export type AttemptResult = {
   outcome: AttemptOutcome
   /** Why it was refused; null where the payer may not know. */

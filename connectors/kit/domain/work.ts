@@ -28,7 +28,7 @@ export type Work = NewWork &
     failingMs: number
   }
 
-/** What became of claimed work. */
+/** Result of claimed work. */
 export type WorkEnd = ClaimedWork & {
   outcome: 'done' | 'dead' | 'again'
   /** Why the try failed; null for one that did not. */

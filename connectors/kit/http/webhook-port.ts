@@ -59,7 +59,7 @@ export type WebhookPortOptions = {
   hintedKinds: readonly string[]
   /** Called when there is work to do at once. */
   notify: () => void
-  /** Counts requests by what came of them. */
+  /** Counts requests by outcome. */
   count: (outcome: WebhookOutcome) => void
   /** A monotonic clock in milliseconds, by which hints are limited; that of the process by default. */
   nowMs?: () => number

@@ -14,7 +14,7 @@ const refused: AttemptResult = { outcome: 'refused', refusal: null }
 
 /**
  * Stores an attempt before the provider is called, with the work that calls it, if any. Returns its charge when the attempt
- * is new and may be executed, otherwise what became of it: refused where the charge is closed or another attempt is open.
+ * is new and may be executed, otherwise its outcome: refused where the charge is closed or another attempt is open.
  * Rejects with CHARGE_NOT_FOUND, and with REFERENCE_CONFLICT when the attempt is one of another charge.
  */
 export async function startAttempt(

@@ -67,7 +67,7 @@ const endWorkStatement = sql(
      leased_until = '-infinity', last_reason = $4
    where position = $1 and attempts = $2 and done_at is null and dead_at is null`,
 )
-/** Records what became of claimed work; false when another worker has claimed it since, which then does so. */
+/** Records the result of claimed work; false when another worker has claimed it since, which then records its own. */
 export async function endWork(db: Queryable, end: WorkEnd): Promise<boolean> {
   const { position, attempts, outcome, reason, delayMs } = end
   return (await db.run(endWorkStatement, [position, attempts, outcome, reason, delayMs])) === 1

@@ -52,7 +52,7 @@ export function closedReason({
   return isExpired ? 'expired' : undefined
 }
 
-/** What came of an attempt. */
+/** Outcome of an attempt. */
 export type Verdict =
   | { outcome: 'paid'; refusal?: undefined }
   | { outcome: 'refused'; refusal: Refusal }

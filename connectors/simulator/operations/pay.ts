@@ -22,7 +22,7 @@ import {
 } from '../store/attempt-store.ts'
 import { lockCharge, type StoredCharge } from '../store/charge-store.ts'
 
-/** What a way to pay needs of the process. */
+/** Dependencies of a payment method. */
 export type PayContext = {
   db: Database
   /** Called when a report to payments is due. */
@@ -40,7 +40,7 @@ type Try = {
   isReported: boolean
 }
 
-/** What became of an attempt. `unknown`: its id was called unknown before, so it is never executed. */
+/** Outcome of an attempt. `unknown`: its id was reported as unknown before, so it is never executed. */
 export type Outcome =
   | { outcome: 'paid' }
   | { outcome: 'refused'; refusal: Refusal }

@@ -114,7 +114,7 @@ export function claimReports(
   return db.rows(claimReportsStatement, [limit, leaseMs, kinds])
 }
 
-/** What became of sending a report. */
+/** Result of sending a report. */
 export type Sent = Pick<Report, 'subjectId' | 'kind' | 'position' | 'attempts'> & {
   outcome: 'delivered' | 'dead_letter' | 'again'
   reason?: string | undefined

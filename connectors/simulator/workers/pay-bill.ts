@@ -24,7 +24,7 @@ const lookAgainMs = 100
 const busyPauseMs = 5
 const providerReferenceLength = 24
 
-/** What paying needs of the process. */
+/** Dependencies of bill payments. */
 export type BillContext = {
   db: Database
   /** Stores a new bill, as `insertBills` does. */

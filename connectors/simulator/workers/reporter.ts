@@ -56,7 +56,7 @@ export function startReporter(options: ReporterOptions): Loop {
   })
 }
 
-/** Sends one batch of due reports; returns what became of each. */
+/** Sends one batch of due reports; returns the result of each. */
 async function sendDue({ db, log, receiver, send }: ReporterOptions): Promise<Sent[]> {
   const reports = await claimReports(db, kindsOf[receiver], batch, leaseMs)
   if (reports.length === 0) return []

@@ -45,7 +45,7 @@ export type StripeCalls = {
   movements(from: Date, to: Date): Promise<ProviderMovements>
 }
 
-/** No answer, or one that does not say what became of the request. Names status and code only. */
+/** No response, or one that leaves the outcome of the request unknown. Names status and code only. */
 export class StripeFailure extends Error {
   override readonly name = 'StripeFailure'
   /** Stripe answers the same idempotency key so for a day. */

@@ -52,7 +52,7 @@ const inherited = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'NODE_EXTRA
 /** Every process of ours, in the order in which people read them. */
 export const processNames = Object.keys(portPlaces) as ServingProcess[]
 
-/** Groups that stop one after the other: first what takes requests, last what others stand on. */
+/** Groups that stop one after the other: first the parts that accept requests, last their dependencies. */
 export const stopOrder: string[][] = [
   ['gateway', 'console'],
   processNames.filter((name) => !['gateway', 'console', 'simulator'].includes(name)),

@@ -12,7 +12,7 @@ type Rgb = readonly [red: number, green: number, blue: number]
 const textContrast = 4.5
 /** WCAG 2.2, 1.4.11: the edge of a button. */
 const edgeContrast = 3
-/** The grounds of `style.css` that the accent stands on. */
+/** Background colours of `style.css` behind the accent. */
 const grounds = {
   light: { surfaces: ['#ffffff', '#eaf1fd'], towards: [0, 0, 0] },
   dark: { surfaces: ['#1a1d21', '#1d2c47'], towards: [255, 255, 255] },

@@ -41,7 +41,7 @@ export type ReceiptRow = { label: string; text: string; time?: ShownTime; isMone
 export type ReceiptView = {
   businessName: string
   description: string
-  /** What has become of the payer's money. */
+  /** Says whether the money was paid, returned or not taken. */
   title: string
   mark: 'done' | 'back' | 'stop'
   totalLabel: string

@@ -12,7 +12,7 @@ export type StatedFee = { type: string; amount: string; currency: string }
 /** The currencies that the client stated for the two sides; empty where it stated none. */
 export type StatedCurrencies = { debit: string; credit: string }
 
-/** A fee, and where it stands in the body. */
+/** A fee, and its path in the body. */
 type PlacedFee = StatedFee & { path: string }
 
 /**

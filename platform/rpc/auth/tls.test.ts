@@ -70,7 +70,7 @@ async function start(options: Partial<ServeRpcOptions> = {}, tls = openTls(at('d
   return { url: `https://127.0.0.1:${server.port}` }
 }
 
-/** What becomes of a call by a process that shows a certificate. */
+/** Outcome of a call by a process that shows a certificate. */
 async function callAs(url: string, name: string, tls?: MeshTls, audience = 'delivery') {
   const identity = identityOf(name, tls)
   const pool = createRpcPool(url, { audience, identity })

@@ -46,7 +46,7 @@ import {
 
 const streamPaths = new Set([callStreamPath, oldName(callStreamPath)])
 
-/** What the server of call streams needs. */
+/** Dependencies of the call-stream server. */
 export interface CallStreamOptions {
   methods: UnaryMethods
   admit: Admit

@@ -35,7 +35,7 @@ async function pass(ms: number): Promise<void> {
   await turn()
 }
 
-/** What became of hedges in this test. */
+/** Outcomes of the hedges in this test. */
 function counted() {
   const changed = Object.entries(hedgeCounts).map(([outcome, count]) => {
     return [outcome, count - before[outcome as keyof typeof before]] as const

@@ -10,7 +10,7 @@ import type { TakeUnary } from './unary-handler.ts'
 const readTimeoutMs = 30_000
 const headersTimeoutMs = 10_000
 
-/** What the application needs. */
+/** Dependencies of the application. */
 export interface Http1Options {
   handlers: readonly UniversalHandler[]
   edge: Edge

@@ -1,7 +1,7 @@
 // A bill payment, and what follows from a biller's answer. Pure.
 import { newKey, upperAlphanumeric } from '#core/identity/id.ts'
 
-/** Where a bill payment stands. */
+/** State of a bill payment. */
 export type BillState = 'claimed' | 'pending' | 'review' | 'succeeded' | 'failed'
 
 /** Whether a failed payment may be tried again. */
@@ -92,7 +92,7 @@ export function endOf(answer: BillerAnswer): BillEnd | undefined {
   }
 }
 
-/** A new receipt id: 41 bits at random, so that two may meet and the loser is drawn again. */
+/** A new receipt id of 41 random bits. Collisions are possible; the caller retries with a new id. */
 export function newReceiptId(): string {
   return newKey('PWBP-', 13, upperAlphanumeric)
 }

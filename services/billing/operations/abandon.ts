@@ -13,7 +13,7 @@ import {
 } from '../store/abandoned-store.ts'
 import { dropClaim } from '../store/bill-store.ts'
 
-/** What giving up needs. */
+/** Dependencies of abandoning a claim. */
 export type AbandonOptions = {
   db: Database
   log: Logger

@@ -6,7 +6,7 @@ import type { BillingMetrics } from '../metrics.ts'
 import { type EndDraft, type Receipt, writeUnclear } from '../store/bill-store.ts'
 import { newReceiptLink } from './receipt-link.ts'
 
-/** What writing an outcome needs. */
+/** Dependencies of writing an outcome. */
 export type OutcomeOptions = {
   db: Queryable
   /** Writes an end, as `writeEnds` does. */

@@ -17,7 +17,7 @@ import { type Claim, type Claimed, findByKey } from '../store/bill-store.ts'
 import { type AbandonOptions, giveUp, giveUpClaim, type HoldState } from './abandon.ts'
 import { type OutcomeOptions, writeOutcome } from './outcome.ts'
 
-/** What bill payments stand on. */
+/** Dependencies of bill payments. */
 export type Billing = OutcomeOptions &
   AbandonOptions & {
     db: Database
@@ -37,7 +37,7 @@ export type Billing = OutcomeOptions &
     notifyEnquiries: () => void
   }
 
-/** What became of a call to pay. */
+/** Result of a call to pay. */
 export type Paid = { bill: Bill; replayed: boolean }
 
 // What the steps beside the biller's answer may take, ten times over. Until it ends no worker asks the back end.

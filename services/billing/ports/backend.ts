@@ -44,7 +44,7 @@ export function billersOver(client: Client<typeof BillerService>, timeoutMs: num
       }
       const outcome = await refusedForEver(client.payBill(request, { timeoutMs }))
       if (outcome === 'for ever') return { state: 'not_found' }
-      // Not knowing what it was just handed is no answer to a payment; to an enquiry it is one.
+      // NOT_FOUND proves nothing after PayBill; after an enquiry it is final.
       const answer = answerOf(outcome)
       return answer.state === 'not_found' ? { state: 'unclear' } : answer
     },

@@ -10,14 +10,14 @@ import type { BillMoney } from '../domain/bill.ts'
 
 /** What billing asks of the ledger. Every call may be repeated. */
 export type Ledger = {
-  /** Keeps the money back on the float; false when it has too little. */
+  /** Places the hold on the float; false when its funds are insufficient. */
   hold(money: BillMoney & { createTime: Date }): Promise<boolean>
   /**
-   * Pays it to the biller, from what the float has when the hold has lapsed: then it may have too little. Each of its calls takes at most
-   * `timeoutMs`.
+   * Posts the hold to the biller. When the hold has expired, debits the float, whose funds may then be insufficient. Each of its calls
+   * takes at most `timeoutMs`.
    */
   post(money: BillMoney, timeoutMs?: number): Promise<void>
-  /** Lets it go. */
+  /** Voids the hold. */
   release(money: BillMoney, timeoutMs?: number): Promise<void>
 }
 
@@ -56,7 +56,7 @@ export function ledgerOver(client: Client<typeof LedgerService>): Ledger {
       try {
         await client.postHold(request, options)
       } catch (error) {
-        // Nothing but time closes the hold of a payment that succeeded. What it kept back is owed all the same.
+        // Only expiry closes the hold of a payment that succeeded. The money is owed all the same.
         if (!(error instanceof Failure && error.reason === 'HOLD_CLOSED')) throw error
         await client.voidHold({ projectId, holdId: billPaymentId }, options)
         const transferId = lateTransferId(billPaymentId)

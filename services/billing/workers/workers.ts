@@ -38,7 +38,7 @@ export function startEnquiries(billing: Billing): Loop {
   })
 }
 
-/** The back end first: what it does not know by then it refuses for ever, so the answer stays true. */
+/** Enquires first: the back end permanently refuses an id that it has reported as unknown, so the answer stays true. */
 async function settleDoubt(billing: Billing, bill: Bill, leaseToken: string): Promise<void> {
   const answer = await enquire(billing, bill)
   // It was never executed and never will be, and no client has a payment of that claim: the same call may be made again.

@@ -25,7 +25,7 @@ export interface TailFilter {
   person: string | undefined
 }
 
-/** What the tail needs. */
+/** Dependencies of the tail. */
 export interface TailOptions {
   nats: Pick<Nats, 'announce' | 'subscribe' | 'onConnected'>
   log: Logger

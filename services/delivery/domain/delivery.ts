@@ -7,7 +7,7 @@ import { hostOf } from '#core/text/push-url.ts'
 export const deliveryKinds = ['notify', 'callback', 'onboarding'] as const
 export type DeliveryKind = (typeof deliveryKinds)[number]
 
-/** Where a push stands. */
+/** State of a push. */
 export type DeliveryState =
   | 'pending'
   | 'sending'
@@ -51,7 +51,7 @@ export const endedStates = [
   'cancelled',
 ] as const satisfies DeliveryState[]
 
-/** What became of one POST. */
+/** Outcome of one POST. */
 export type AttemptOutcome =
   | 'started'
   | 'delivered'
@@ -164,7 +164,7 @@ export function receiverOf(projectId: string, url: string, kind: DeliveryKind) {
   return { endpointId: endpointId(projectId, origin, kind), url, origin, hostname: hostOf(target) }
 }
 
-/** What became of a POST. */
+/** Result of a POST. */
 export interface PostEnd {
   outcome: AttemptOutcome
   /** Unsigned, and no later attempt can be signed. */

@@ -19,7 +19,7 @@ export type Sign = (
   claimed: Pick<Claimed, 'deliveryId' | 'body' | 'startedAt'>,
 ) => Promise<{ headers: SignedHeaders } | { end: PostEnd }>
 
-/** What a signer needs. */
+/** Dependencies of a signer. */
 export interface SignerOptions {
   db: Database
   nats: Nats

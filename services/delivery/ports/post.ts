@@ -123,7 +123,7 @@ function onAbort(signal: AbortSignal, work: () => void): { forget(): void } {
 
 type Exchanged = { result: Omit<PostEnd, 'totalMs'>; reusable: boolean }
 
-/** What came of an answer so far. */
+/** The part of a response that has been received so far. */
 type ReceivedResponse = {
   status: number
   retryAfter: string | string[] | undefined

@@ -5,7 +5,7 @@ import { type Database, type Queryable, sql } from '#platform/db/db.ts'
 import type { DeliveryKind, DeliveryState } from '../domain/delivery.ts'
 import { beginRound } from './operate-store.ts'
 
-/** Where a job stands. */
+/** State of a job. */
 export type ReplayState = 'running' | 'paused' | 'done' | 'cancelled'
 
 /** A job as it is stored. */

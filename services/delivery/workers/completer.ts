@@ -7,7 +7,7 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import type { DeliveryMetrics } from '../metrics.ts'
 import { type Completed, type Completion, complete } from '../store/complete-store.ts'
 
-/** What the completer needs. */
+/** Dependencies of the completer. */
 export interface CompleterOptions {
   db: Database
   log: Logger
@@ -18,7 +18,7 @@ export interface CompleterOptions {
   onEnded?: (ended: EndedAttempt[]) => void
 }
 
-/** A recorded attempt, with what became of its delivery unless its lease was lost. */
+/** A recorded attempt, with the result for its delivery unless the lease was lost. */
 export interface EndedAttempt extends Pick<Completion, 'claimed' | 'end'> {
   completed: Completed | undefined
 }

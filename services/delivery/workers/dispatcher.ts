@@ -13,7 +13,7 @@ import { type Completer, createCompleter, type EndedAttempt } from './completer.
 import type { LeaseOwner } from './instance.ts'
 import { createLanes, type Lanes } from './lanes.ts'
 
-/** What the dispatcher needs. */
+/** Dependencies of the dispatcher. */
 export interface DispatcherOptions {
   db: Database
   leases: LeaseOwner

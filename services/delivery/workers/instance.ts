@@ -10,7 +10,7 @@ import {
   releaseLeases,
 } from '../store/lease-store.ts'
 
-/** What the instance needs. */
+/** Dependencies of the instance. */
 export interface InstanceOptions {
   db: Database
   log: Logger

@@ -4,7 +4,7 @@ import { type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { stepReplay } from '../store/replay-store.ts'
 
-/** What the loop needs. */
+/** Dependencies of the loop. */
 export interface ReplayRunnerOptions {
   db: Database
   log: Logger

@@ -7,7 +7,7 @@ import type { Lease } from '../store/lease-store.ts'
 import { openUrlQueues } from '../store/url-queue-store.ts'
 import { type Dispatcher, type DispatcherOptions, startDispatcher } from './dispatcher.ts'
 
-/** What the worker needs. */
+/** Dependencies of the worker. */
 export interface WorkerOptions extends Omit<DispatcherOptions, 'hostLimit' | 'nowMs' | 'onDue'> {
   /** Maximum deliveries leased to this process. */
   maxInFlight?: number

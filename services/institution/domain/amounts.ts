@@ -68,7 +68,7 @@ function findCurrencies({ described, senderCurrency, quoteId }: Asked, { debit, 
   return { senderCurrency: debitCurrency ?? creditCurrency, currency: creditCurrency }
 }
 
-/** A wrong currency beside a quote is first of all not what was quoted. */
+/** Checks a currency of the request. With a quote, a wrong currency is QUOTE_MISMATCH. */
 function checkOf(quoteId: string) {
   return (field: string, stated: string, wanted: string | undefined): void => {
     if (stated === '' || wanted === undefined || stated === wanted) return

@@ -51,7 +51,7 @@ export type Session = {
 /** What a transaction does, in the words of the contract. */
 export type TransactionType = 'p2p' | 'inttransfer' | 'deposit' | 'cashout'
 
-/** Where it stands: a claim is a request under way, no transaction yet. */
+/** State of a transaction; `claimed` is a request in progress, not yet a transaction. */
 export type TransactionState = 'claimed' | 'pending' | 'completed' | 'failed' | 'cancelled'
 
 /** The states that the contract shows. */

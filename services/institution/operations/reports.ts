@@ -1,4 +1,4 @@
-// Records the outcome of a transfer as the back end reports it; the first outcome stands.
+// Records the outcome of a transfer as the back end reports it; the first one is kept.
 import { Failure } from '#core/errors/errors.ts'
 import type { Outcome } from '../domain/transaction.ts'
 import { noteOutcome } from '../store/work-store.ts'

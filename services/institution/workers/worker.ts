@@ -42,7 +42,7 @@ async function workOn(institution: Institution, row: Leased): Promise<void> {
   }
 }
 
-/** A claim whose maker stopped half-way. That it is refused is an end like another. */
+/** Continues an abandoned claim; a refusal is a valid outcome. */
 async function carryOn(institution: Institution, row: Leased): Promise<void> {
   try {
     await executeTransfer(institution, row)

@@ -183,7 +183,7 @@ export async function openCardFrame(
 }
 
 /**
- * The query of the page that the form stands on: its language, the card as the chosen means, and at a point of sale the
+ * The query of the page with the form: its language, the card as the chosen means, and at a point of sale the
  * payer's page instead of the display.
  */
 function pageOfCards(language: string, channel: PaymentChannel): string {

@@ -6,11 +6,11 @@ import { formatAmount, parseDecimal } from '#core/money/money.ts'
 
 /** By which route a quote was asked for. */
 export type QuoteKind = 'transfer' | 'institution'
-/** What holds a quote. */
+/** State of a quote. */
 export type QuoteState = 'open' | 'reserved' | 'used'
 /** The state that clients see. */
 export type QuoteStatus = 'active' | 'used' | 'expired'
-/** Where the transaction stands that used it. */
+/** State of the transaction that used the quote. */
 export type TransactionStatus = 'pending' | 'completed' | 'failed' | 'cancelled'
 
 /** An amount in minor units of its currency. */

@@ -37,7 +37,7 @@ import {
 } from '../store/quote-store.ts'
 import type { StoreQuote } from './batching.ts'
 
-/** What quotes works with. */
+/** Dependencies of quotes. */
 export type Quotes = {
   db: Database
   accounts: Accounts
@@ -205,7 +205,7 @@ export async function release({ db, metrics }: Quotes, claim: Claim): Promise<vo
   }
 }
 
-/** Records where the transaction of a used quote stands; the first outcome stands. */
+/** Records the outcome of the transaction that used a quote; the first one is kept. */
 export async function updateStatus(
   { db }: Quotes,
   claim: Claim,

@@ -32,7 +32,7 @@ type Remembered = {
   rate: Promise<Rate>
   untilMs: number
   isSettled: boolean
-  /** Of this question once it is settled, until then of the one before. */
+  /** Rate of the latest completed request. */
   last: Rate | undefined
 }
 

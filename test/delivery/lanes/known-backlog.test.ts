@@ -1,4 +1,4 @@
-// Shows what becomes of pushes that wait in a lane whose backlog a process knows, so that it does not make the lane ready.
+// Tests pushes that wait in a lane whose backlog a process knows, so that it does not make the lane ready.
 import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { storeEvents } from '../../../services/delivery/store/intake-store.ts'

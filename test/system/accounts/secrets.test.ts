@@ -215,7 +215,7 @@ function textOf(file: string): string {
   return text
 }
 
-/** Where a text stands, without showing it. */
+/** Location of a text, without showing it. */
 function linesWith(pattern: RegExp): string[] {
   return logFiles().flatMap((file) => {
     const text = textOf(file)

@@ -17,7 +17,7 @@ import { Agent, request } from 'undici'
 import { BadRequestSchema, ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
 import { StatusSchema } from '#gen/google/rpc/status_pb.js'
 
-/** What came of a call. */
+/** Result of a call. */
 export type Outcome = {
   /** Lower snake case; "ok" for an answer. */
   code: string

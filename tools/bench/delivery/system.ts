@@ -22,7 +22,7 @@ import { heapOptions } from '../../../deploy/local/process/heap.ts'
 import { emptyFolder } from '../systems.ts'
 import { paymentSubject } from './payment-event.ts'
 
-/** The delivery process and what it stands on. */
+/** The delivery process and its dependencies. */
 export type DeliverySystem = {
   /** The processes that deliver: PostgreSQL with its descendants. */
   pids: { delivery: number; postgres: number; nats: number }

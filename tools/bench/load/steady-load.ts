@@ -8,7 +8,7 @@ import { createBody, edgeHeaders, type Target } from './requests.ts'
 /** What is asked for each second. */
 export type Pace = { createsPerS: number; readsPerCreate: number }
 
-/** What came of it so far. */
+/** Counts so far. */
 export type SteadyCounts = { created: number; read: number; pushes: number; refusals: string[] }
 
 /** A load that goes on until it is stopped. */

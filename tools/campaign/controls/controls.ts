@@ -18,7 +18,7 @@ export type Controls = {
 }
 
 type Campaign = Omit<Control, 'defect' | 'rule'>
-/** What became of one: the rules that were broken, with an example, or what was printed when it did not run. */
+/** Result of one defect: the rules that were broken, with an example, or the output of a run that failed. */
 type Tried = { broken: ReadonlyMap<string, string> | undefined; output: string; faults: number }
 
 /** Longer than any campaign of the table, on a machine that is busy with other work. */

@@ -70,7 +70,7 @@ function frameOf(page: Page | undefined): string | undefined {
   return /<iframe[^>]*\ssrc="([^"]+)"/.exec(page?.html ?? '')?.[1]?.replaceAll('&amp;', '&')
 }
 
-/** Sends a form of the back end. Its answers are not ours to judge: the payment shows what came of it. */
+/** Sends a form of the back end. Ignores the response: the payment shows the outcome. */
 async function sendToBackEnd(url: string, fields: Record<string, string>): Promise<void> {
   const signal = AbortSignal.timeout(answerWithinMs)
   await fetch(url, { method: 'POST', body: new URLSearchParams(fields), signal }).catch(

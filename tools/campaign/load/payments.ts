@@ -1,4 +1,4 @@
-// Payments of the load: a create and what becomes of it, with what the merchant was promised by the answers.
+// Payments of the load: a create and its payment until the end, with what the responses promised the merchant.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'

@@ -7,7 +7,7 @@ import type { Retained } from './retention.ts'
 import type { Sample } from './samples.ts'
 import { comparisonsOf } from './verdict.ts'
 
-/** What came of a soak. */
+/** Result of a soak. */
 export type SoakOutcome = {
   hours: number
   ratePerS: number

@@ -19,7 +19,7 @@ type Kind = {
   bound?(day: string): string
 }
 
-/** What came of the rows of a table: how many were backdated, how many of them are gone, and how many stayed for too long. */
+/** Result for the rows of a table: how many were backdated, how many of them are gone, and how many stayed for too long. */
 export type Retained = { table: string; withinMin: number; old: number; gone: number; late: number }
 
 const dayMin = 24 * 60
@@ -128,7 +128,7 @@ export function watchRetention(client: Client) {
         seen.left = left + (rowCount ?? 0)
       }
     },
-    /** What came of each table. */
+    /** Result for each table. */
     async outcome(): Promise<Retained[]> {
       const outcome: Retained[] = []
       for (const [kind, { old, gone }] of rows) {

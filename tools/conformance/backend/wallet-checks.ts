@@ -182,7 +182,7 @@ export const walletChecks: readonly BackendCheck[] = [
   ),
   wallet(
     'timed-out',
-    'After a call that was given up, enquiry and repeat agree on what became of the attempt.',
+    'After a call that was given up, enquiry and repeat agree on the outcome of the attempt.',
     [payingWallet],
     async (context) => {
       const payer = walletThatPays(context)

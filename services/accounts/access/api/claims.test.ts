@@ -1,4 +1,4 @@
-// Tests over RPC, on a real database, who of the staff has what waits, and that the audit says so.
+// Tests claims on Inbox items over RPC, including their audit entries.
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

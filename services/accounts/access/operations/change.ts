@@ -26,7 +26,7 @@ export function actor(onceId = ''): Actor {
   }
 }
 
-/** What administration needs: the database, the secrets, and the publisher of access changes. */
+/** Dependencies of administration: the database, the secrets, and the publisher of access changes. */
 export type Administration = {
   db: Database
   secrets: AccountSecrets

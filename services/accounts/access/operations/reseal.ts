@@ -33,7 +33,7 @@ export type ResealedPage = {
 const resealRows = 200
 const checkRows = 1_000
 
-/** What a page works with. */
+/** Dependencies of resealing a page. */
 export type ResealOptions = { db: Queryable; keys: KeySource }
 
 /** Which page, for which key. */

@@ -1,7 +1,7 @@
 // A customer's account and its state machine. Pure.
 import type { Machine } from '#core/machine.ts'
 
-/** Where an account stands. Look-ups see it from `available` on. */
+/** State of an account. Look-ups find it from `available` on. */
 export type AccountStatus = 'pending_review' | 'available' | 'rejected' | 'suspended' | 'closed'
 
 /** What can happen to an account. */

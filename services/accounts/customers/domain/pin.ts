@@ -12,21 +12,21 @@ const saltBytes = 16
 
 /** Above these, pins wait longer than their callers do. */
 const maxQueued = 32
-/** One project leaves room for the others. */
+/** A project cannot fill the queue alone. */
 const maxQueuedOfProject = 16
 
 /** The projects of the derivations that wait or run, in their order. */
 const queue: string[] = []
 let previous: Promise<unknown> = Promise.resolve()
 
-/** For whom a pin is hashed. */
+/** The project whose pin is hashed, and the deadline of its call. */
 export type PinOwner = {
   projectId: string
   /** Throws when the caller has stopped waiting: the pin is then not hashed. */
   checkDeadline(): void
 }
 
-/** One at a time, of all of the process: many at once take the processors from the calls that wait for nothing but an answer. */
+/** Runs one scrypt at a time per process, so that hashing does not starve other calls of CPU. */
 function deriveAlone(
   secret: Buffer,
   salt: Buffer,

@@ -166,7 +166,7 @@ export type SessionQuestion = {
   limits?: UserLimits | undefined
 }
 
-/** What became of one reference. */
+/** Result of resolving one reference. */
 export type ReferencedAccount = { account: Account | undefined; ambiguous: boolean }
 
 /** The session of a token. */

@@ -6,7 +6,7 @@ import type { Question } from '../domain/review.ts'
 import { accountColumns } from './account-store.ts'
 import { callbackAndAccount, callbackColumns, type OnboardingCallback } from './review-store.ts'
 
-/** How a question stands; `lapsed` means refused for lack of an answer. */
+/** State of a challenge; `lapsed` means that it expired without a response, which refuses it. */
 export type ChallengeState = 'open' | 'approved' | 'rejected' | 'lapsed'
 
 /** A question to be asked. */

@@ -5,7 +5,7 @@ import type { Account, AccountStatus } from '../domain/account.ts'
 import type { Submission } from '../domain/review.ts'
 import { accountColumns } from './account-store.ts'
 
-/** How a review stands. */
+/** State of a review. */
 export type ReviewState = 'open' | 'completed' | 'rejected'
 
 /** A review to be made. */

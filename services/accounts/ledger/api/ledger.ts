@@ -33,7 +33,7 @@ import {
 } from './messages.ts'
 
 /**
- * What the handlers work with: `writer` writes in `db`. A check reads the whole ledger, so it has a connection and time limits of its own.
+ * Dependencies of the handlers: `writer` writes in `db`. A check reads the whole ledger, so it has a connection and time limits of its own.
  */
 export type LedgerParts = {
   db: Database

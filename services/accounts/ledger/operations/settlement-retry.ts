@@ -35,7 +35,7 @@ function refusal({ settlementId, projectId }: Settlement, error: Error): Outcome
   return { postedCount: 0, refusals: [{ settlementId, projectId, reason: error.message }] }
 }
 
-/** What a retry needs: the ledger, and payments, which has the settlement. */
+/** Dependencies of a retry: the ledger, and payments, which has the settlement. */
 export type RetryOptions = {
   db: Database
   payments: Pick<Client<typeof SettlementService>, 'listSettlements'>

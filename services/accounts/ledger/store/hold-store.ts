@@ -23,10 +23,10 @@ import {
   writeLines,
 } from './posting-store.ts'
 
-/** Where a hold stands. */
+/** State of a hold. */
 export type HoldState = 'open' | 'posted' | 'voided' | 'expired'
 
-/** Money of a holder that is kept back. */
+/** Money of a holder that a hold reserves. */
 export type Hold = HolderKey & {
   projectId: string
   holdId: string
@@ -73,7 +73,7 @@ const insertHolds = lockingSql(
 )
 
 /**
- * Makes holds in one statement: each of them, or nothing of it, when its id is taken, it has lapsed or it was refused (`Written`). Locks
+ * Creates holds in one statement. Writes each hold completely or skips it (id taken, expired, refused; see `Written`). Locks
  * as posting-store.ts says, until the transaction ends.
  */
 export async function writeHolds(
@@ -131,14 +131,14 @@ const postHolds = lockingSql(
 /** A hold that is to become a transfer of its id, with its details. */
 export type HoldPosting = Omit<TransferDraft, 'details' | 'reversesId'>
 
-/** What became of it; the details are those of the hold. */
+/** Result of posting a hold; the details are those of the hold. */
 export type WrittenHoldPosting =
   | { time: Date; holdersFound: true; details: Required<Details> }
   | { time: undefined; holdersFound: boolean }
 
 /**
- * Turns open holds into transfers in one statement: each of them, or nothing of it, when the hold is not open, has lapsed, or its holder
- * is not debited by its amount or less. When the tables refuse one, none is posted. Locks as `writeTransfers` does.
+ * Posts open holds as transfers in one statement. Posts each hold completely or skips it (not open, expired, or its holder is not
+ * debited by its amount or less). When the tables refuse one, none is posted. Locks as `writeTransfers` does.
  */
 export async function writeHoldsPosted(
   q: Queryable,
@@ -147,7 +147,7 @@ export async function writeHoldsPosted(
 ): Promise<WrittenHoldPosting[]> {
   const some = inOrder(drafts, ({ transferId }) => transferId)
   const values = [
-    // What the holds keep back pays for the debits: only the constraint of the table decides whether they suffice.
+    // The held money covers the debits: only the constraint of the table decides whether they suffice.
     ...holderValues(
       some.map(({ deltas }) => deltas),
       { areHeld: true },

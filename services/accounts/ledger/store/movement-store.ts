@@ -3,7 +3,7 @@ import { type Queryable, sql } from '#platform/db/db.ts'
 import type { LimitUse } from '../domain/limits.ts'
 import type { Details } from '../domain/lines.ts'
 
-/** Where a movement stands: it waits for its outcome, was posted, or was given up. */
+/** State of a movement: it waits for its outcome, was posted, or was cancelled. */
 export type MovementState = 'waiting' | 'posted' | 'cancelled'
 
 /** A movement that is to begin. */
@@ -177,7 +177,7 @@ const standingStatement = sql(
    from unnest($2::uuid[]) as w(account_id) left join account a using (account_id)`,
 )
 
-/** Where customers' accounts stand; a project sees those of institutions on which it holds any grant. Locks nothing. */
+/** State of customers' accounts; a project sees those of institutions on which it holds any grant. Locks nothing. */
 export function readStandings(
   q: Queryable,
   projectId: string,

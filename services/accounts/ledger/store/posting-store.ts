@@ -24,7 +24,7 @@ export type TransferDraft = {
   details: Required<Details>
 }
 
-/** What became of one of several writes. */
+/** Result of one of several writes. */
 export type Written = {
   /** When it was written; undefined when it was not. */
   time: Date | undefined
@@ -160,8 +160,8 @@ const insertTransfers = lockingSql(
 )
 
 /**
- * Writes transfers with their lines and balances in one statement: each of them, or nothing of it, when its id is taken or it was refused
- * (`Written`). When the tables refuse one, none is written. Takes the locks that the top of this file names, until the transaction ends.
+ * Writes transfers with their lines and balances in one statement. Writes each transfer completely or skips it (id taken, refused; see
+ * `Written`). When the tables refuse one, none is written. Takes the locks that the top of this file names, until the transaction ends.
  */
 export async function writeTransfers(
   q: Queryable,
