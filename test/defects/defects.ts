@@ -98,7 +98,7 @@ export const defects: readonly Defect[] = [
     foundBy: model.bills,
   },
   {
-    name: 'a hold that is released keeps the money back',
+    name: 'a released hold stays in the held balance',
     file: `${ledger}/hold-store.ts`,
     find: 'update ledger_account a set held_minor = a.held_minor - c.amount_minor',
     replace: 'update ledger_account a set held_minor = a.held_minor',

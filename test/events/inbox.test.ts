@@ -53,7 +53,7 @@ function makeEvents(count: number): Event[] {
   return Array.from({ length: count }, () => create(EventSchema, { eventId: randomId(), subject }))
 }
 
-/** A message of the broker that records what becomes of it. */
+/** A message of the broker that records its acknowledgement. */
 function makeMessage(payload: Uint8Array, answers: string[]): ReceivedMessage {
   return {
     subject,

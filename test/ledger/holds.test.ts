@@ -1,4 +1,4 @@
-// Shows on a real database that a hold keeps money back and ends in exactly one way.
+// Tests on a real database that a hold reserves money and ends in exactly one way.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
@@ -44,7 +44,7 @@ async function held(amountMinor: bigint, balanceMinor = 1_000n, feeMinor = 0n) {
 }
 
 describe('a hold', () => {
-  it('a hold keeps money back from all others, and answers a repeat as before', async () => {
+  it('a hold reserves money against all other debits, and a repeat returns the first result', async () => {
     const { made, accountId, ...wanted } = await held(700n)
     const { projectId } = wanted
     expect(await balanceOf(db, accountId)).toEqual({ postedMinor: 1_000n, heldMinor: 700n })
@@ -192,8 +192,8 @@ describe('the fees of a hold', () => {
   })
 })
 
-describe('a hold past its time', () => {
-  it('a hold past its time is not posted, and a worker lets it go', async () => {
+describe('an expired hold', () => {
+  it('an expired hold is not posted, and a worker releases its money', async () => {
     const { made: _, accountId, ...wanted } = await held(700n)
     const { projectId, holdId } = wanted
     const other = await held(5n)
@@ -216,7 +216,7 @@ describe('a hold past its time', () => {
     await expect(createHold(db, late)).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
   })
 
-  it('a hold past its time ends in one way when it is posted, voided and lapses at once', async () => {
+  it('a hold ends in one way when it is posted, voided and expired concurrently', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { projectId, holdId, accountId } = await held(700n)
       const lines = moving({ accountId }, clearing, 650n)

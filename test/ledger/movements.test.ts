@@ -249,7 +249,7 @@ describe('a refusal', () => {
 })
 
 describe('a movement that waits', () => {
-  it('a movement that waits keeps the money back until it is completed, for less if need be', async () => {
+  it('a waiting movement holds its money until it is completed, also for a smaller amount', async () => {
     const wanted = holding()
     const { projectId } = shop
     const { movementId } = wanted

@@ -49,7 +49,7 @@ function limitUseOf({ accountId, currency, minor }: Transaction['limit']) {
   return { accountId, amount: { currency, minorUnits: minor } }
 }
 
-/** Money is kept back where it comes from an account of ours. */
+/** The hold of a movement, if it debits an account of ours. */
 function holdOf(row: Transaction) {
   const { debitAccountId: accountId, senderCurrency: currency, holdExpireTime } = row
   if (accountId === undefined) return {}

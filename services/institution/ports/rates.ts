@@ -36,7 +36,7 @@ export async function countedMinor(
   const rate = parseDecimal(await rateOf(currency, limitCurrency).catch(refuseCurrency))
   if (rate === undefined) throw new Error('the rate cannot be read')
   const counted = convertUp(amountMinor, currency, limitCurrency, rate)
-  if (counted === undefined) throw new Failure('LIMIT_EXCEEDED', 'no limit is as high as that')
+  if (counted === undefined) throw new Failure('LIMIT_EXCEEDED', 'the amount exceeds every limit')
   return counted
 }
 

@@ -171,7 +171,7 @@ describe('the quotes of an institution', () => {
   const make = (token: string, more: Json = {}) => demo.quote(token, more, '/institution/quote')
   const read = (id: unknown, more = {}) => demo.readQuote(id, more, '/institution/post')
 
-  it('the quotes of an institution are in the currency of the session’s account and read back with what became of them', async () => {
+  it('the quotes of an institution are in the currency of the session’s account and read back with their outcome', async () => {
     const answer = await make(await demo.session(5))
     const terms = {
       quote_id: expect.any(String),

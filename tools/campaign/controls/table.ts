@@ -127,7 +127,7 @@ const rows: ControlRow[] = [
     { faults: 'backend-slow', seed: 4 },
   ],
   ['the float pays a bill that the biller refused', bills, ['bill']],
-  ['a hold that is released keeps the money back', ledger, ['bill']],
+  ['a released hold stays in the held balance', ledger, ['bill']],
   ['a transfer is posted twice to its balances', balances, ['transfer']],
   ['a transaction that fails keeps its use of the limit', limits, ['transfer']],
   ['a limit counts the last movement alone', limits, ['transfer']],

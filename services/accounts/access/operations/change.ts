@@ -98,7 +98,7 @@ async function claim(
 }
 
 function refuseRepeat({ targetId, keyId }: DoneRequest): never {
-  throw new Failure('REQUEST_DONE', `this request was done before, it made ${keyId || targetId}`, {
+  throw new Failure('REQUEST_DONE', `this request was already executed and created ${keyId || targetId}`, {
     details: { target_id: targetId, key_id: keyId },
   })
 }
