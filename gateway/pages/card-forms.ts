@@ -48,7 +48,7 @@ export async function openCardForm(
     return { frameUrl: opened.frameUrl }
   } catch (error) {
     log.warn({ err: error }, 'card form not available')
-    // The connector of the share takes no cards; another means may work.
+    // The connector of the share takes no cards; another option may work.
     const isOffered = !(error instanceof Failure && error.reason === 'UNSUPPORTED_CHANNEL_METHOD')
     return { problem: isOffered ? 'cardUnavailable' : 'cardNotOffered' }
   }

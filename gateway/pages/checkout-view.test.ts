@@ -78,9 +78,9 @@ describe('an open request', () => {
         utc: '2026-01-02 03:04:05 UTC',
       },
       payer: 'Kofi B., ••• 0101',
-      means: 'wallet',
+      option: 'wallet',
       methodLabels: 'Mobile wallet, card, credit card, or debit card',
-      otherMeans: [{ label: 'Pay by card instead', method: 'card' }],
+      otherOptions: [{ label: 'Pay by card instead', method: 'card' }],
       isCancellable: true,
       isCancelled: false,
       returnUrl: '',
@@ -88,17 +88,17 @@ describe('an open request', () => {
   })
 
   it('an open request opens what the payer chose, if the channel offers it', () => {
-    expect(checkoutView(checkout({}), 'en', { method: 'card' }).means).toBe('card')
-    expect(checkoutView(checkout({}), 'en', { method: 'cash' }).means).toBe('wallet')
-    expect(checkoutView(checkout({ method: 'debit' }), 'en').means).toBe('card')
+    expect(checkoutView(checkout({}), 'en', { method: 'card' }).option).toBe('card')
+    expect(checkoutView(checkout({}), 'en', { method: 'cash' }).option).toBe('wallet')
+    expect(checkoutView(checkout({ method: 'debit' }), 'en').option).toBe('card')
   })
 
   it('a point of sale has a display to scan, and a page for who scanned it', () => {
     const atPointOfSale = checkout({ channel: 'direct_pos' })
     const display = checkoutView(atPointOfSale, 'en')
-    expect(display).toMatchObject({ isDisplay: true, means: undefined, countsDown: true })
+    expect(display).toMatchObject({ isDisplay: true, option: undefined, countsDown: true })
     const scanned = checkoutView(atPointOfSale, 'en', { isScanned: true })
-    expect(scanned).toMatchObject({ isDisplay: false, means: 'wallet', countsDown: true })
+    expect(scanned).toMatchObject({ isDisplay: false, option: 'wallet', countsDown: true })
     expect(scanned.methodLabels).toBe('Mobile wallet, card, credit card, debit card, or QR code')
     expect(checkoutView(checkout({}), 'en').countsDown).toBe(false)
   })
@@ -106,11 +106,11 @@ describe('an open request', () => {
   it('an agent is shown a cash code, and the payer what to bring', () => {
     const agent = checkoutView(checkout({ channel: 'agent', method: 'cash' }), 'en')
     expect(agent).toMatchObject({
-      means: 'cash_code',
+      option: 'cash_code',
       cashCode: '1234\u00a05678\u00a09012',
       agentText: 'Go to an agent with 102.90 TTD in cash and show this code.',
       isDisplay: false,
-      otherMeans: [],
+      otherOptions: [],
     })
     const byCard = checkoutView(checkout({ channel: 'agent', method: 'card' }), 'en')
     expect(byCard.agentText).toBe('Go to an agent with your card and show this code.')
@@ -124,7 +124,7 @@ describe('an open request', () => {
     const view = checkoutView({ ...checkout({}), refusedAttempts }, 'en')
     expect(view.title).toContain('declined')
     expect(view.notices.join(' ')).toBe(text)
-    expect(view).toMatchObject({ isAlert: true, phase: 'open', means: 'wallet' })
+    expect(view).toMatchObject({ isAlert: true, phase: 'open', option: 'wallet' })
   })
 
   it.each(languageCodes.flatMap((code) => refusalReasons.map((reason) => [reason, code] as const)))(
@@ -166,7 +166,7 @@ describe('an open request', () => {
     const view = checkoutView(partly, 'en')
     expect(view.notices).toEqual(['20.00 TTD of 160.00 TTD is paid. Your share is 100.00 TTD.'])
     expect(view.share).toEqual({ label: 'Paid: 20.00 TTD of 160.00 TTD', percent: 12 })
-    expect(view.means).toBe('wallet')
+    expect(view.option).toBe('wallet')
     expect(view.stamp).not.toBe(checkoutView({ ...partly, paidAmountMinor: 6_000n }, 'en').stamp)
   })
 })
@@ -191,7 +191,12 @@ describe('every other state', () => {
     expect(view.title).not.toBe('Payment request')
     expect(view.phase).toBe(state === 'Processing' ? 'processing' : 'ended')
     expect(view.notices).toHaveLength(1)
-    expect(view).toMatchObject({ means: undefined, otherMeans: [], isDisplay: false, cashCode: '' })
+    expect(view).toMatchObject({
+      option: undefined,
+      otherOptions: [],
+      isDisplay: false,
+      cashCode: '',
+    })
     expect(view.isCancellable).toBe(false)
   })
 

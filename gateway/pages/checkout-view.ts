@@ -43,7 +43,7 @@ export type CheckoutMessage = PaidShareMessage & {
 }
 
 /** How a payer can pay on the page. */
-export type Means = 'wallet' | 'card' | 'cash_code'
+export type PaymentOption = 'wallet' | 'card' | 'cash_code'
 
 /** What a page is about: something to pay, an attempt on its way, or an end. */
 export type Phase = 'open' | 'processing' | 'ended'
@@ -83,10 +83,10 @@ export type CheckoutView = {
   countsDown: boolean
   /** The payer as far as they can recognize themselves, such as "Kofi B., ••• 0101". */
   payer: string
-  /** The means that is shown opened; undefined when nothing can be paid, or on the display of a point of sale. */
-  means: Means | undefined
-  /** The other means, with the method that selects each. */
-  otherMeans: { label: string; method: PaymentMethod }[]
+  /** The payment option that is shown opened; undefined when nothing can be paid, or on the display of a point of sale. */
+  option: PaymentOption | undefined
+  /** The other options, with the method that selects each. */
+  otherOptions: { label: string; method: PaymentMethod }[]
   methodLabels: string
   /** The merchant's display at a point of sale, which payers scan. */
   isDisplay: boolean
@@ -149,8 +149,8 @@ const yourPartPaid = {
   mark: 'done',
 } as const
 
-/** The means behind a method on this channel. */
-function meansOf(method: PaymentMethod, hasCashCode: boolean): Means {
+/** The payment option of a method on this channel. */
+function optionOf(method: PaymentMethod, hasCashCode: boolean): PaymentOption {
   if (hasCashCode) return 'cash_code'
   return method === 'wallet' || method === 'qr_code' ? 'wallet' : 'card'
 }
@@ -202,7 +202,7 @@ export function checkoutView(
   const isAtPointOfSale = methods.includes('qr_code')
   const isDisplay = isOpen && isAtPointOfSale && !isScanned
   const chosen = methods.find((method) => method === wanted) ?? methods[0]
-  const means = isOpen && !isDisplay && chosen ? meansOf(chosen, cashCode !== '') : undefined
+  const option = isOpen && !isDisplay && chosen ? optionOf(chosen, cashCode !== '') : undefined
   const totalMinor = checkout.amountMinor + checkout.feeMinor
   const money = (minor: bigint) => localMoney(minor, currency, language)
   return {
@@ -218,8 +218,8 @@ export function checkoutView(
     expires: isOpen && expireTime ? shownTime(expireTime, language) : undefined,
     countsDown: isAtPointOfSale,
     payer: shownPayer(checkout),
-    means,
-    otherMeans: means ? alternatives(methods, means, cashCode !== '', say) : [],
+    option,
+    otherOptions: option ? alternatives(methods, option, cashCode !== '', say) : [],
     methodLabels: listOf(
       methods.map((method) => say[method]),
       language,
@@ -329,7 +329,7 @@ function refundedTo(checkout: CheckoutMessage): keyof Messages {
   const method = wordOf(paymentMethods, paymentMethod)
   const isByHand = place === 'by_hand'
   if (isByHand || method === undefined || method === 'cash') return 'refundedToYou'
-  return meansOf(method, cashCode !== '') === 'wallet' ? 'refundedToWallet' : 'refundedToCard'
+  return optionOf(method, cashCode !== '') === 'wallet' ? 'refundedToWallet' : 'refundedToCard'
 }
 
 /** How much of the whole is paid, as long as more is to come. */
@@ -347,20 +347,20 @@ function shareOf(
   }
 }
 
-/** One method for each means that is not the shown one. */
+/** One method for each payment option that is not the shown one. */
 function alternatives(
   methods: PaymentMethod[],
-  shown: Means,
+  shown: PaymentOption,
   hasCashCode: boolean,
   say: Messages,
-): CheckoutView['otherMeans'] {
-  const found = new Map<Means, PaymentMethod>()
+): CheckoutView['otherOptions'] {
+  const found = new Map<PaymentOption, PaymentMethod>()
   for (const method of methods) {
-    const means = meansOf(method, hasCashCode)
-    if (means !== shown && !found.has(means)) found.set(means, method)
+    const option = optionOf(method, hasCashCode)
+    if (option !== shown && !found.has(option)) found.set(option, method)
   }
-  return [...found].map(([means, method]) => ({
-    label: means === 'wallet' ? say.walletInstead : say.cardInstead,
+  return [...found].map(([option, method]) => ({
+    label: option === 'wallet' ? say.walletInstead : say.cardInstead,
     method,
   }))
 }

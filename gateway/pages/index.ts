@@ -326,7 +326,7 @@ async function sendPage(
   const { language } = address.choice
   const view = checkoutView(checkout, language, address)
   const brand = options.brands.find(checkout)
-  const card = view.means === 'card' ? openCardFormOrWait(options, address, brand) : undefined
+  const card = view.option === 'card' ? openCardFormOrWait(options, address, brand) : undefined
   return sendCheckout(reply, options.site, {
     ...address,
     view,
@@ -335,7 +335,7 @@ async function sendPage(
     card: (await card) ?? {},
     formToken: formTokenOf(options, linkToken),
     // Meanwhile there may be nothing left to pay.
-    isPinMistaken: isPinMistaken && view.means === 'wallet',
+    isPinMistaken: isPinMistaken && view.option === 'wallet',
   })
 }
 

@@ -106,7 +106,7 @@ export type CheckoutPage = PageAddress & {
   brand: Brand
   /** What links start with. */
   publicBaseUrl: string
-  /** Of the means card alone. */
+  /** Of the option card alone. */
   card: CardForm
   formToken: string
   isPinMistaken: boolean
@@ -174,7 +174,7 @@ export async function sendCheckout(
     formToken,
     isPinMistaken,
     qrSvg: view.isDisplay ? await drawQr(scanAddress) : undefined,
-    barcodeSvg: view.means === 'cash_code' ? await drawBarcode(view.cashCode) : undefined,
+    barcodeSvg: view.option === 'cash_code' ? await drawBarcode(view.cashCode) : undefined,
     initial: initialOf(view, language),
     payLabel: fill(say.pay, values),
     walletOf: fill(say.walletOf, values),
@@ -324,7 +324,7 @@ function linksOf({ view, choice, linkToken, ...address }: PageAddress & { view: 
     scanUrl: pagePath(linkToken, { lang, isScanned: true }),
     walletUrl: pagePath(`${linkToken}/wallet`, { lang, ...address }),
     cancelUrl: pagePath(`${linkToken}/cancel`, { lang, ...address }),
-    otherMeans: view.otherMeans.map((other) => ({
+    otherOptions: view.otherOptions.map((other) => ({
       label: other.label,
       href: pagePath(linkToken, { lang, ...address, method: other.method }),
     })),

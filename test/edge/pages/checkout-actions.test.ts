@@ -118,7 +118,7 @@ describe('a wallet that cannot be called, or gives no answer', () => {
     },
   )
 
-  it('a wallet that the connector does not take is refused with a way to choose another means', async () => {
+  it('a wallet that the connector does not take is refused with a way to choose another payment option', async () => {
     const noWallets = new Failure('UNSUPPORTED_CHANNEL_METHOD', 'no wallets')
     const { status, html } = await payAndFail(noWallets)
     expect(status).toBe(409)
@@ -158,7 +158,7 @@ describe('a card form', () => {
     expect(html).toContain(`href="/pay/${pages.link}/card?lang=es"`)
   })
 
-  it('a card form that the connector does not have is no reason to wait, and the page offers another means', async () => {
+  it('a card form that the connector does not have is no reason to wait, and the page offers another payment option', async () => {
     const { status, html } = await show({ method: 'card', description: withoutCards })
     expect(status).toBe(200)
     expect(html).toContain(languages.en.cardNotOffered)

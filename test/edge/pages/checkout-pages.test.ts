@@ -303,7 +303,7 @@ describe('the means that a payer chose', () => {
   })
 })
 
-it('the keyboard goes from the form to the other means, then to the languages', async () => {
+it('the keyboard goes from the form to the other payment options, then to the languages', async () => {
   const { html } = await show({})
   // The last link appears when the payment has changed while a form is in use.
   const stops = [...html.matchAll(/<(?:a|button|input|iframe)\b[^>]*>/g)]
