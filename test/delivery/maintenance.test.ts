@@ -1,11 +1,14 @@
 // Shows that old rows go, each in its time, and that attempts always find a partition.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Database } from '#platform/db/db.ts'
 import {
   deleteEnded,
   deleteGoneUrls,
   keepAttemptDays,
 } from '../../services/delivery/store/maintenance-store.ts'
 import { listDeliveries } from '../../services/delivery/store/read-store.ts'
+import { startMaintenance } from '../../services/delivery/workers/maintenance.ts'
+import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHarness } from './harness.ts'
 
@@ -137,5 +140,22 @@ describe('maintenance', () => {
     expect(await deleteGoneUrls(harness.db, 2)).toBe(0)
     harness.clock.advance(2 * dayMs)
     expect(await deleteGoneUrls(harness.db, 2)).toBe(1)
+  })
+
+  it('maintenance that cannot keep the days of attempts keeps those of the API log, and forgets old replays', async () => {
+    const ended = new Set<string>()
+    const db: Database = {
+      ...harness.db,
+      async run(statement, values) {
+        if (statement.name === 'delivery_keep_attempt_days') throw new Error('lock timeout')
+        const rows = await harness.db.run(statement, values)
+        ended.add(statement.name)
+        return rows
+      },
+    }
+    const maintenance = startMaintenance({ db, log: silentLog, onDue: () => undefined })
+    const others = ['delivery_keep_api_request_days', 'delivery_forget_replays']
+    await eventually(() => expect([...ended]).toEqual(expect.arrayContaining(others)))
+    await maintenance.close()
   })
 })

@@ -51,11 +51,10 @@ export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
       log.error({ count: forgotten }, 'idle lanes with due deliveries found')
       onDue()
     }),
-    every(tidyMs, log, async () => {
-      await keepAttemptDays(db, partitionDaysAhead, attemptDaysKept)
-      await keepApiLogDays(db, partitionDaysAhead, apiLogDaysKept)
-      await forgetReplays(db)
-    }),
+    // A loop each: one that fails, for example because its table is locked, skips no other.
+    every(tidyMs, log, () => keepAttemptDays(db, partitionDaysAhead, attemptDaysKept)),
+    every(tidyMs, log, () => keepApiLogDays(db, partitionDaysAhead, apiLogDaysKept)),
+    every(tidyMs, log, () => forgetReplays(db)),
     startRetention({ db, log, deleteOld: deleteEnded }),
     startRetention({ db, log, deleteOld: deleteGoneUrls }),
   ]
@@ -66,7 +65,7 @@ export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
   }
 }
 
-function every(pauseMs: number, log: Logger, work: () => Promise<void>): Loop {
+function every(pauseMs: number, log: Logger, work: () => Promise<unknown>): Loop {
   const round = async () => {
     await work()
     return false
