@@ -113,8 +113,6 @@ function alertsOf(rule: Rule, rounds: RuleRound[]): Alert[] {
 type Value = { timeMs: number; value: number | undefined }
 type ReadingAt = { timeMs: number; reading: Reading | undefined }
 
-/** A rise is the highest value of this last period over the lowest value of the hour. */
-const riseEndMs = 300_000
 /** Rounds are a little more than a minute apart: five minutes have five of them. */
 const slackMs = 30_000
 
@@ -134,12 +132,13 @@ function seenNow(
 ): number | undefined {
   const spanMs = overS === undefined ? keptMs : overS * 1_000
   const growth = (of: keyof Reading) => growthIn(within(spanMs).map((one) => one.reading?.[of]))
-  const values = (ms: number) => within(ms).flatMap((one) => one.reading?.value ?? [])
   if (as === 'growth') return growth('value')
   if (reading === undefined) return undefined
   if (as === 'share') return growth('whole') === 0 ? undefined : growth('value') / growth('whole')
-  if (as === 'fall') return Math.max(...values(spanMs)) - reading.value
-  if (as === 'rise') return Math.max(...values(riseEndMs)) - Math.min(...values(spanMs))
+  if (as === 'fall') {
+    const values = within(spanMs).flatMap((one) => one.reading?.value ?? [])
+    return Math.max(...values) - reading.value
+  }
   return reading.value
 }
 

@@ -47,7 +47,7 @@ export type Rule = {
   whole?: Selector
   by?: readonly string[]
   as?: View
-  /** How long `growth`, `share`, `fall` and `rise` look back, at most an hour, which it is unless it is given. */
+  /** How long `growth`, `share` and `fall` look back, at most an hour, which it is unless it is given. */
   overS?: number
   is: 'above' | 'below'
   limit: number
@@ -56,10 +56,10 @@ export type Rule = {
 
 /**
  * What the condition is on, where it is not the value itself. `age`: of a Unix time. `growth`: of a counter, all replicas together.
- * `share`: the growth of a counter in that of `whole`. `fall`: from the highest value to this one. `rise`: from the lowest value to the highest of the last five minutes. `kinds`: how
+ * `share`: the growth of a counter in that of `whole`. `fall`: from the highest value to this one. `kinds`: how
  * many values the label `key_id` has.
  */
-type View = 'age' | 'growth' | 'share' | 'fall' | 'rise' | 'kinds'
+type View = 'age' | 'growth' | 'share' | 'fall' | 'kinds'
 
 /** The name of the runbook of an alert, in a folder of docs/runbooks: `part-down` of PayweavePartDown. */
 export function runbookOf(alert: string): string {
@@ -129,7 +129,7 @@ const reviews = metric('payweave_billing_review_oldest_seconds')
 const retried = metric('payweave_inbox_retried_total')
 const blocked = metric('payweave_delivery_egress_blocks_total')
 const ready = metric('payweave_delivery_oldest_ready_seconds')
-const givenUp = metric('payweave_delivery_dead_letters', { state: 'exhausted' })
+const givenUp = metric('payweave_delivery_ended_total', { state: 'exhausted' })
 const rounding = metric('payweave_ledger_fx_rounding_minor_units')
 const workDead = metric('payweave_connector_work_dead')
 const workFails = metric('payweave_connector_work_failing_oldest_seconds')
@@ -173,7 +173,7 @@ export const rules: readonly Rule[] = [
     overS: 900,
   }),
   page('PayweavePushesNotSent', 300, above(300, ready)),
-  ticket('PayweavePushesGivenUp', 0, { ...above(100, givenUp), as: 'rise' }),
+  ticket('PayweavePushesGivenUp', 0, { ...above(100, givenUp), as: 'growth' }),
   page('PayweaveFxRoundingFalls', 0, { ...above(0, rounding), by: ['currency'], as: 'fall' }),
   page('PayweaveRequestsFail', 300, shareIn(requests, above(0.01, failed))),
   ticket(

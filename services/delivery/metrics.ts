@@ -1,8 +1,14 @@
 // Metrics of deliveries.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Database } from '#platform/db/db.ts'
-import { sharedRead } from '#platform/telemetry/metrics.ts'
-import { readBacklog } from './store/read-store.ts'
+import { databaseGauge } from '#platform/telemetry/metrics.ts'
+import { endedStates } from './domain/delivery.ts'
+import {
+  countGivenUp,
+  countLanesThat,
+  readOldestDueS,
+  readOldestReadyS,
+} from './store/backlog-store.ts'
 
 /** What the worker counts. */
 export interface DeliveryMetrics {
@@ -34,6 +40,14 @@ export interface MetricsSource {
 export function deliveryMetrics(source: MetricsSource): DeliveryMetrics {
   const registers = [source.metrics]
   backlogGauges(source)
+  const ended = new Counter({
+    name: 'payweave_delivery_ended_total',
+    help: 'Deliveries that ended, by state.',
+    labelNames: ['state'],
+    registers,
+  })
+  // A series that begins with the first deliveries given up would hide them from what looks at its growth.
+  for (const state of endedStates) ended.inc({ state }, 0)
   return {
     attempts: new Counter({
       name: 'payweave_delivery_attempts_total',
@@ -41,12 +55,7 @@ export function deliveryMetrics(source: MetricsSource): DeliveryMetrics {
       labelNames: ['outcome'],
       registers,
     }),
-    ended: new Counter({
-      name: 'payweave_delivery_ended_total',
-      help: 'Deliveries that ended, by state.',
-      labelNames: ['state'],
-      registers,
-    }),
+    ended,
     attemptTimes: new Histogram({
       name: 'payweave_delivery_attempt_seconds',
       help: 'Time from the start of an attempt to the receiver’s response or to its failure, by outcome.',
@@ -89,51 +98,43 @@ function inFlightGauges(registers: Registry[], worker: InFlight): void {
   })
 }
 
+/** Maximum lanes in which the oldest due push is looked for; they take about 150 ms. */
+const maxLanes = 10_000
+/** Maximum rows that a gauge counts; they take about as long. */
+const maxCounted = 100_000
+
+/** Each is read by a statement of its own: when one fails, the others are exported. */
 function backlogGauges({ metrics, db }: MetricsSource): void {
   const registers = [metrics]
-  const backlog = sharedRead(() => readBacklog(db))
-
-  void new Gauge({
-    name: 'payweave_delivery_oldest_due_seconds',
-    help: 'Age of the oldest delivery that is due, including those that a limit or a circuit breaker delays, excluding paused lanes; 0 when none is due.',
-    registers,
-    async collect() {
-      this.set((await backlog()).oldestDueS)
-    },
-  })
-  void new Gauge({
-    name: 'payweave_delivery_oldest_ready_seconds',
-    help: 'Longest time that a ready lane has waited for a claim, excluding paused lanes and those with an open circuit breaker; 0 when none is ready.',
-    registers,
-    async collect() {
-      this.set((await backlog()).oldestReadyS)
-    },
-  })
+  databaseGauge(
+    'payweave_delivery_oldest_due_seconds',
+    `Age of the oldest delivery that is due, including those that a limit or a circuit breaker delays, excluding paused lanes; 0 when none is due. Looks at ${maxLanes} lanes with waiting deliveries at most.`,
+    { registers, read: () => readOldestDueS(db, maxLanes) },
+  )
+  databaseGauge(
+    'payweave_delivery_oldest_ready_seconds',
+    'Longest time that a ready lane has waited for a claim, excluding paused lanes and those with an open circuit breaker; 0 when none is ready.',
+    { registers, read: () => readOldestReadyS(db) },
+  )
   void new Gauge({
     name: 'payweave_delivery_dead_letters',
-    help: 'Deliveries that were given up and that an operator may replay, by state.',
+    help: `Deliveries that were given up and that an operator may replay, by state; ${maxCounted} at most.`,
     labelNames: ['state'],
     registers,
     async collect() {
-      const { exhausted, blocked } = await backlog()
+      const { exhausted, blocked } = await countGivenUp(db, maxCounted)
       this.set({ state: 'exhausted' }, exhausted)
       this.set({ state: 'blocked' }, blocked)
     },
   })
-  void new Gauge({
-    name: 'payweave_delivery_open_breakers',
-    help: 'Receivers whose circuit breaker is not closed.',
-    registers,
-    async collect() {
-      this.set((await backlog()).openBreakers)
-    },
-  })
-  void new Gauge({
-    name: 'payweave_delivery_paused_receivers',
-    help: 'Receivers whose pushes somebody has paused.',
-    registers,
-    async collect() {
-      this.set((await backlog()).pausedLanes)
-    },
-  })
+  databaseGauge(
+    'payweave_delivery_open_breakers',
+    `Receivers whose circuit breaker is not closed; ${maxCounted} at most.`,
+    { registers, read: () => countLanesThat(db, 'open', maxCounted) },
+  )
+  databaseGauge(
+    'payweave_delivery_paused_receivers',
+    `Receivers whose pushes somebody has paused; ${maxCounted} at most.`,
+    { registers, read: () => countLanesThat(db, 'paused', maxCounted) },
+  )
 }

@@ -206,9 +206,10 @@ export async function startHarness() {
       plan = await db.rows(statement, values)
       return []
     }
+    const row = async (statement: Sql, values: unknown[]) => (await explain(statement, values))[0]
     const run = async (statement: Sql, values: unknown[]) =>
       (await explain(statement, values)).length
-    await work({ rows: explain, row: async () => undefined, run })
+    await work({ rows: explain, row, run })
     return plan.map((line) => line['QUERY PLAN']).join('\n')
   }
 

@@ -1,6 +1,16 @@
-// Shows that old rows go, each in its time, and that attempts always find a partition.
+// Shows that old rows go, each in its time, that attempts always find a partition, and that metrics read little of many rows.
+import { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { Database } from '#platform/db/db.ts'
+import type { Database, Queryable } from '#platform/db/db.ts'
+import { readMetrics } from '#platform/telemetry/metrics.ts'
+import { deliveryMetrics } from '../../services/delivery/metrics.ts'
+import {
+  countGivenUp,
+  countLanesThat,
+  listWaitingLanes,
+  readOldestDueS,
+  readOldestReadyS,
+} from '../../services/delivery/store/backlog-store.ts'
 import {
   deleteEnded,
   deleteGoneUrls,
@@ -58,6 +68,72 @@ describe('among many rows', () => {
       expect(plan).not.toMatch(/Rows Removed by Filter: \d\d/)
     },
   )
+})
+
+describe('metrics', () => {
+  const readRows = (plan: string) =>
+    [...plan.matchAll(/actual rows=([\d.]+) loops=(\d+)/g)].reduce(
+      (read, [, rows, loops]) => read + Number(rows) * Number(loops),
+      0,
+    )
+
+  it('metrics and the search for forgotten receivers read receivers in which pushes wait, not the idle ones', async () => {
+    await harness.push({ url: 'https://a.example/' }, { url: 'https://b.example/' })
+    await harness.asOwner(
+      `insert into delivery.endpoint (
+         endpoint_id, project_id, origin, hostname, ready_at, window_started_at, created_at
+       )
+       select gen_random_uuid(), '${harness.projectId}', 'https://idle.example', 'idle.example',
+         'infinity', now(), now()
+       from generate_series(1, 2000)`,
+    )
+    await harness.asOwner('analyze delivery.endpoint')
+    harness.clock.advance(60_000)
+    expect(await listWaitingLanes(harness.db, 10)).toHaveLength(2)
+    expect(await readOldestDueS(harness.db, 10)).toBeGreaterThan(60)
+    for (const read of [
+      (db: Queryable) => listWaitingLanes(db, 10),
+      (db: Queryable) => readOldestDueS(db, 10),
+      readOldestReadyS,
+      (db: Queryable) => countLanesThat(db, 'open', 10),
+      (db: Queryable) => countLanesThat(db, 'paused', 10),
+    ]) {
+      const plan = await harness.explained(read)
+      expect(plan).not.toMatch(/Seq Scan on endpoint/)
+      expect(readRows(plan)).toBeGreaterThan(0)
+      expect(readRows(plan)).toBeLessThan(100)
+    }
+  })
+
+  it('metrics of pushes that were given up count each state up to a limit', async () => {
+    await harness.push({ url: 'https://a.example/' })
+    await copy(5, 'exhausted', 1)
+    await copy(2, 'blocked', 1)
+    expect(await countGivenUp(harness.db, 3)).toEqual({ exhausted: 3, blocked: 2 })
+    const plan = await harness.explained((db) => countGivenUp(db, 3))
+    expect(plan).toMatch(/Index Only Scan using delivery_dead/)
+    expect(readRows(plan)).toBeLessThan(20)
+  })
+
+  it('metrics that can be read are exported when one cannot', async () => {
+    await harness.push({ url: 'https://a.example/' })
+    harness.clock.advance(60_000)
+    const metrics = new Registry()
+    const db: Database = {
+      ...harness.db,
+      row: (statement, values) =>
+        statement.name === 'delivery_oldest_due'
+          ? Promise.reject(new Error('statement timeout'))
+          : harness.db.row(statement, values),
+    }
+    deliveryMetrics({ metrics, db })
+    const text = await readMetrics(metrics, silentLog)
+    expect(text).not.toContain('payweave_delivery_oldest_due_seconds')
+    const [, readyS] = /^payweave_delivery_oldest_ready_seconds (\d+)/m.exec(text) ?? []
+    expect(Number(readyS)).toBeGreaterThanOrEqual(60)
+    expect(text).toMatch(/^payweave_delivery_dead_letters\{state="exhausted"\} 0$/m)
+    expect(text).toMatch(/^payweave_delivery_ended_total\{state="exhausted"\} 0$/m)
+  })
 })
 
 /** Copies the waiting pushes, as ended `daysAgo` days ago. */

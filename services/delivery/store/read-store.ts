@@ -1,4 +1,4 @@
-// Statements that read deliveries for people and for metrics. They change and lock nothing.
+// Statements that read deliveries for people. They change and lock nothing.
 import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import {
   type AttemptOutcome,
@@ -6,7 +6,6 @@ import {
   type DeliveryState,
   deliveryMachine,
 } from '../domain/delivery.ts'
-import { oldestWaiting } from './endpoint-store.ts'
 
 /** A delivery as it is shown: without URL and body. */
 export interface DeliveryRow {
@@ -153,45 +152,4 @@ const attemptsStatement = sql(
 /** The newest 100 attempts of a delivery, oldest first. One in flight is in the delivery's own row until it ends. */
 export function listAttempts(db: Queryable, deliveryId: string): Promise<AttemptRow[]> {
   return db.rows(attemptsStatement, [deliveryId])
-}
-
-/** Numbers of what waits and what was given up. */
-export interface Backlog {
-  oldestDueS: number
-  /** How long the lane that a claim should look at first has waited for one. */
-  oldestReadyS: number
-  exhausted: number
-  blocked: number
-  openBreakers: number
-  pausedLanes: number
-}
-
-/**
- * The oldest is asked of each receiver that is not paused: an index across them would lead claims to other receivers' rows.
- * A lane is ready when a push of it may be sent, and each claim that looks at it moves that time: it is old only if no claim does.
- */
-const backlogStatement = sql(
-  'delivery_backlog',
-  `select
-     coalesce((
-       select greatest(extract(epoch from clock_now() - min(oldest.next_attempt_at)), 0)
-       from endpoint as e cross join lateral (${oldestWaiting}) as oldest where e.paused_at is null
-     ), 0)::double precision as "oldestDueS",
-     coalesce((
-       select extract(epoch from clock_now() - min(greatest(ready_at, breaker_until))) from endpoint
-       where ready_at <= clock_now() and (breaker_until is null or breaker_until <= clock_now())
-         and paused_at is null
-     ), 0)::double precision as "oldestReadyS",
-     (select count(*) from delivery where state = 'exhausted')::integer as exhausted,
-     (select count(*) from delivery where state = 'blocked')::integer as blocked,
-     (select count(*) from endpoint where breaker <> 'closed')::integer as "openBreakers",
-     (select count(*) from endpoint where paused_at is not null)::integer as "pausedLanes"`,
-)
-
-/** Reads those numbers, each from a small index. */
-export async function readBacklog(db: Queryable): Promise<Backlog> {
-  const none = { exhausted: 0, blocked: 0, openBreakers: 0, pausedLanes: 0 }
-  return (
-    (await db.row<Backlog>(backlogStatement, [])) ?? { oldestDueS: 0, oldestReadyS: 0, ...none }
-  )
 }
