@@ -230,4 +230,27 @@ describe('a receiver', () => {
     harness.worker()
     await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
   })
+  it('a receiver with pushes that another process sends past overdue ones is made ready after half a minute', async () => {
+    const [sent = ''] = await harness.push({ url: receiver.url })
+    await claimDeliveries(harness.db, tokens[0], limits)
+    await harness.push({ url: receiver.url }, { url: `${receiver.url}/other` })
+    await harness.asOwner("update delivery.endpoint set ready_at = 'infinity'")
+    expect(await harness.state(sent)).toBe('sending')
+    harness.clock.advance(6_000)
+    expect(await scheduleForgottenLanes(harness.db, 100)).toBe(0)
+    harness.clock.advance(25_000)
+    expect(await scheduleForgottenLanes(harness.db, 100)).toBe(1)
+    expect(await scheduleForgottenLanes(harness.db, 100)).toBe(0)
+  })
+
+  it('receivers that lost their ready time are all made ready, however few a statement looks at', async () => {
+    const hosts = ['a', 'b', 'c', 'd', 'e']
+    await harness.push(...hosts.map((host) => ({ url: `https://${host}.example/` })))
+    await harness.asOwner("update delivery.endpoint set ready_at = 'infinity'")
+    await harness.asOwner(
+      "update delivery.delivery set attempts = 1 where url in ('https://b.example/', 'https://d.example/')",
+    )
+    harness.clock.advance(6_000)
+    expect(await scheduleForgottenLanes(harness.db, 2)).toBe(5)
+  })
 })

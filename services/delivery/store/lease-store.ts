@@ -3,6 +3,8 @@ import { byKey } from '#platform/db/by-key.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import { leaseTokensOf } from '#platform/instances/lease-token.ts'
 import type { Claimed } from '../domain/delivery.ts'
+import { listWaitingLanes } from './backlog-store.ts'
+import { oldestWaiting } from './endpoint-store.ts'
 
 /** Makes deliveries due again that are being sent under leases for which the condition holds, and their attempts unknown. */
 const release = (name: string, condition: string, error: string) =>
@@ -154,32 +156,25 @@ export async function putBack(db: Queryable, leased: readonly Lease[]): Promise<
   ])
 }
 
+/*
+ * While pushes of a lane are being sent, the process that sends them mostly knows of its backlog and claims soon. It may be another
+ * process whose pushes go past what waits, so the lane gets longer, but not for ever.
+ */
 const wakeStatement = sql(
   'delivery_wake_forgotten',
   `with forgotten as (
      select endpoint_id from endpoint as e
-     where ready_at > clock_now() + interval '5 seconds'
+     where endpoint_id = any($1::uuid[]) and ready_at > clock_now() + interval '5 seconds'
        and (breaker_until is null or breaker_until <= clock_now()) and paused_at is null
-       and (
-         exists (
+       and (select min(oldest.next_attempt_at) from (${oldestWaiting}) as oldest)
+         < clock_now() - case when exists (
            select 1 from delivery
-           where delivery.endpoint_id = e.endpoint_id and url_queue = '' and state = 'pending'
-             and attempts < 1 and next_attempt_at < clock_now() - interval '5 seconds'
-         ) or exists (
-           select 1 from delivery
-           where delivery.endpoint_id = e.endpoint_id and url_queue = '' and state = 'pending'
-             and attempts <> 0 and next_attempt_at < clock_now() - interval '5 seconds'
-         )
-       )
-       and not exists (
-         select 1 from delivery
-         where delivery.endpoint_id = e.endpoint_id and state = 'sending'
-       )
+           where delivery.endpoint_id = e.endpoint_id and state = 'sending'
+         ) then interval '30 seconds' else interval '5 seconds' end
      order by endpoint_id
-     limit $1
      for update skip locked
    )
-   update endpoint set ready_at = clock_now(), version = version + 1
+   update endpoint set ready_at = clock_now(), version = version + 1, only_url = null
    from forgotten
    where endpoint.endpoint_id = forgotten.endpoint_id`,
 )
@@ -195,13 +190,12 @@ const reopenStatement = sql(
         where delivery.endpoint_id = e.endpoint_id and url_queue > '' and state = 'pending' and attempts <> 0
         order by url_queue limit 1)
      ) as url_queue
-     from endpoint as e where url_queues = '{}'
+     from endpoint as e where endpoint_id = any($1::uuid[]) and url_queues = '{}'
    ), held as (
      select endpoint.endpoint_id, lost.url_queue
      from endpoint join lost on lost.endpoint_id = endpoint.endpoint_id
      where lost.url_queue is not null and endpoint.url_queues = '{}'
      order by endpoint.endpoint_id
-     limit $1
      for update of endpoint skip locked
    )
    update endpoint set
@@ -212,11 +206,20 @@ const reopenStatement = sql(
 )
 
 /**
- * Makes lanes ready that have overdue rows and nothing in flight and yet are not, and names queues of URLs in lanes that name
- * none: nothing should leave them so but an instance of the version before, which knows no such queues, and nothing may
- * be lost if it does. Locks those lanes; returns how many.
+ * Makes lanes ready that have overdue pushes and yet are not, and names queues of URLs in lanes that name none. A process that was killed
+ * leaves lanes so from which it claimed because it knew of their backlog; an instance of the version before knows no such queues. Looks at
+ * the lanes in which pushes wait, `lanes` in a statement, and locks those that it changes; returns how many.
  */
-export async function scheduleForgottenLanes(db: Queryable, limit: number): Promise<number> {
-  const woken = await db.run(wakeStatement, [limit])
-  return woken + (await db.run(reopenStatement, [limit]))
+export async function scheduleForgottenLanes(db: Queryable, lanes: number): Promise<number> {
+  let scheduled = 0
+  let after: string | undefined
+  for (;;) {
+    const waiting = await listWaitingLanes(db, lanes, after)
+    if (waiting.length > 0) {
+      scheduled += await db.run(wakeStatement, [waiting])
+      scheduled += await db.run(reopenStatement, [waiting])
+    }
+    if (waiting.length < lanes) return scheduled
+    after = waiting.at(-1)
+  }
 }

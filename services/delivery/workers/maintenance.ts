@@ -26,6 +26,7 @@ const sweepMs = 5_000
 const checkMs = 30_000
 const tidyMs = 3_600_000
 const rowsPerSweep = 500
+const lanesPerStatement = 500
 const partitionDaysAhead = 3
 /** As long as the deliveries that are kept longest, because they are shown with their attempts. */
 const attemptDaysKept = 90
@@ -46,9 +47,9 @@ export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
       onDue()
     }),
     every(checkMs, log, async () => {
-      const forgotten = await scheduleForgottenLanes(db, rowsPerSweep)
+      const forgotten = await scheduleForgottenLanes(db, lanesPerStatement)
       if (forgotten === 0) return
-      log.error({ count: forgotten }, 'idle lanes with due deliveries found')
+      log.warn({ count: forgotten }, 'lanes with overdue deliveries made ready')
       onDue()
     }),
     // A loop each: one that fails, for example because its table is locked, skips no other.
