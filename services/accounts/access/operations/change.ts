@@ -98,7 +98,11 @@ async function claim(
 }
 
 function refuseRepeat({ targetId, keyId }: DoneRequest): never {
-  throw new Failure('REQUEST_DONE', `this request was already executed and created ${keyId || targetId}`, {
-    details: { target_id: targetId, key_id: keyId },
-  })
+  throw new Failure(
+    'REQUEST_DONE',
+    `this request was already executed and created ${keyId || targetId}`,
+    {
+      details: { target_id: targetId, key_id: keyId },
+    },
+  )
 }

@@ -180,7 +180,8 @@ function accountsOf({ limitUse, hold, lines }: NewMovement): string[] {
 
 function requireAccepted(validity: SessionValidity): void {
   if (validity === 'expired') throw new Failure('SESSION_EXPIRED', 'the session has expired')
-  if (validity === 'invalid') throw new Failure('SESSION_INVALID', 'the session is unknown or was used')
+  if (validity === 'invalid')
+    throw new Failure('SESSION_INVALID', 'the session is unknown or was used')
 }
 
 function requireInTime({ movementId, beginBefore }: NewMovement, beginTime: Date): void {
