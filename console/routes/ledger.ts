@@ -116,7 +116,7 @@ async function readRefused(
   const settlementId = idIn(query, 'settlement')
   const read = await settlements.getBackfill({ settlementId, ...page })
   if (settlementId === '') return read
-  // A replica from before the filter answers with others.
+  // A replica of the previous release, without the filter, answers with others.
   const refused = read.refused.filter((one) => one.settlementId === settlementId)
   return { ...read, refused, nextPageToken: '' }
 }

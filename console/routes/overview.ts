@@ -30,7 +30,7 @@ export function registerOverview(app: FastifyInstance, { worker, clients }: Opti
 }
 
 const shownReceivers = 10
-/** A replica from before the filter by state answers with receivers of any. */
+/** A replica of the previous release, without the filter by state, answers with receivers of any. */
 const readReceivers = 100
 /** States in which a circuit breaker keeps pushes back. */
 const failingStates = [BreakerState.OPEN, BreakerState.HALF_OPEN]

@@ -98,7 +98,7 @@ function nextToken(rotationKey: Buffer, token: string): string {
   return createHmac('sha256', rotationKey).update(token).digest('base64url')
 }
 
-/** The CSRF token until the first rotation, as replicas of the version before compute it. */
+/** The CSRF token until the first rotation, as replicas of the previous release compute it. */
 function formKeyOf(token: string): Buffer {
   return createHmac('sha256', token).update('form').digest()
 }

@@ -56,7 +56,7 @@ const hasToken = `(token_hash = $1
 const columns = `session_id as "sessionId", person, email, display_name as "displayName", roles,
    form_key as "formKey",
    case when token_hash = $1 then ${isOld} else previous_until is null end as "isRotationDue"`
-// A session of the version before names its person by an address, which another could have.
+// A session of the previous release names its person by an address, which another could have.
 const isLive = `email is not null and seen_time > clock_now() - make_interval(secs => $2)
    and sign_in_time > clock_now() - make_interval(secs => $3)`
 

@@ -143,7 +143,7 @@ function isDecidedBy(approval: Approval, { caller }: Actor, state: ApprovalState
 const byProvider = /^console:https?:\/\/[^#]+#./
 
 /**
- * Whether one of the two is a person by their provider's id and the other one by an e-mail address, as a version before named
+ * Whether one of the two is a person by their provider's id and the other one by an e-mail address, as the previous release named
  * them: they may be the same person.
  */
 function isUnclear(name: string, { caller }: Actor): boolean {
@@ -151,7 +151,7 @@ function isUnclear(name: string, { caller }: Actor): boolean {
   return arePeople && byProvider.test(name) !== byProvider.test(caller)
 }
 
-/** Whether a name of the audit is the caller's; names of the version before were addresses, in any case of letters. */
+/** Whether a name of the audit is the caller's; names of the previous release were addresses, in any case of letters. */
 function isSame(name: string, { caller }: Actor): boolean {
   return name.toLowerCase() === caller.toLowerCase()
 }

@@ -1,4 +1,4 @@
-// Tests that processes of the version before, whose contracts were not below `payweave.`, and of this one work together.
+// Tests that processes of the previous release, whose contracts were not below `payweave.`, and of this one work together.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -59,7 +59,7 @@ async function startNew(options: Partial<ServeRpcOptions> = {}) {
   return { ...started, observed }
 }
 
-/** A server of the version before: it knows old names alone, and no call streams. */
+/** A server of the previous release: it knows old names alone, and no call streams. */
 async function startOld(routes: (router: ConnectRouter) => void): Promise<string> {
   const server = createServer(connectNodeAdapter({ routes }))
   server.listen(0, '127.0.0.1')
@@ -92,8 +92,8 @@ describe('an old name', () => {
   })
 })
 
-describe('a caller of the version before', () => {
-  it('a caller of the version before is answered over Connect, gRPC and a call stream', async () => {
+describe('a caller of the previous release', () => {
+  it('a caller of the previous release is answered over Connect, gRPC and a call stream', async () => {
     const { url, server, observed, lines } = await startNew()
     const byConnect = await fetch(`${url}${oldPath}`, {
       method: 'POST',
@@ -126,7 +126,7 @@ describe('a caller of the version before', () => {
     expect(lines.map((line) => line['rpc'])).toEqual([rpc, rpc, rpc])
   })
 
-  it('a caller of the version before needs the same permission', async () => {
+  it('a caller of the previous release needs the same permission', async () => {
     const { url, identityOf } = await startNew()
     const statusOf = async (credential: string) => {
       const headers = { authorization: credential, 'content-type': 'application/json' }
@@ -137,7 +137,7 @@ describe('a caller of the version before', () => {
     expect(await statusOf(identityOf('payments').authorization('delivery'))).toBe(200)
   })
 
-  it('a caller of the version before finds the service in health, whose list has the new name', async () => {
+  it('a caller of the previous release finds the service in health, whose list has the new name', async () => {
     const { url } = await startNew()
     const health = createClient(Health, createGrpcTransport({ baseUrl: url }))
     expect((await health.check({ service: 'events.v1.InboxService' })).status).toBe(Status.SERVING)
@@ -150,7 +150,7 @@ describe('a caller of the version before', () => {
     expect(Object.keys(statuses).toSorted()).toEqual(['', InboxService.typeName])
   })
 
-  it('a caller of the version before reads its contract by reflection, with the rules', async () => {
+  it('a caller of the previous release reads its contract by reflection, with the rules', async () => {
     const { url } = await startNew({
       routes: (router) => void router.service(InboxService, { seen: () => ({}) }),
     })
@@ -177,7 +177,7 @@ describe('a caller of the version before', () => {
     expect(field && getOption(field, rulesOf).type.case).toBe('repeated')
   })
 
-  it('a caller of the version before whose bearer lists old methods may call them by both names', async () => {
+  it('a caller of the previous release whose bearer lists old methods may call them by both names', async () => {
     const dir = join(newSecrets({ rpcs: ['events.v1.InboxService/Seen'] }), 'delivery')
     const log = { warn: () => undefined }
     const { url } = await startNew({ identity: openIdentity({ name: 'delivery', dir, log }) })
@@ -189,8 +189,8 @@ describe('a caller of the version before', () => {
   })
 })
 
-describe('a server of the version before', () => {
-  it('a server of the version before answers our calls, single ones and streams', async () => {
+describe('a server of the previous release', () => {
+  it('a server of the previous release answers our calls, single ones and streams', async () => {
     const url = await startOld((router) => {
       router.service(oldService(InboxService), {
         seen: (request) => ({ known: request.eventIds.map((eventId) => ({ eventId })) }),
@@ -208,7 +208,7 @@ describe('a server of the version before', () => {
     expect(await all(tail)).toHaveLength(1)
   })
 
-  it('a server of the version before gets our call streams and the calls in them under its names', async () => {
+  it('a server of the previous release gets our call streams and the calls in them under its names', async () => {
     const server = await startCallStreamServer()
     closers.push(() => server.close())
     const client = createRpcClient(InboxService, {

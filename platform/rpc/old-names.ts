@@ -19,7 +19,7 @@ import type { UniversalHandler, UniversalServerRequest } from '@connectrpc/conne
  * The name of before: `payments.v1.PaymentsService` of `payweave.payments.v1.PaymentsService`, and likewise for a method, a
  * path, a type with a leading dot and a file. Other names stay as they are.
  *
- * Processes of the version before know these names alone. So this version serves both and calls these, and the next one can
+ * Processes of the previous release know these names alone. So this release serves both and calls these, and the next one can
  * call the new ones.
  */
 export function oldName(name: string): string {

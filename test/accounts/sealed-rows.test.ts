@@ -75,7 +75,7 @@ const secretsOf = (institutionId: string) =>
   signingSecrets(harness.db, harness.secrets, institutionId)
 
 describe('after the first rotation of seal.key', () => {
-  it('after the first rotation of seal.key, what the release before has sealed is still read, by its own row', async () => {
+  it('after the first rotation of seal.key, what the previous release has sealed is still read, by its own row', async () => {
     const before = await onboarded()
     const { institution, key } = await newInstitution()
     keys.rotate()

@@ -36,7 +36,7 @@ async function stateOf(token: string | undefined) {
 it('a repeat shows the token of its session again after later rotations', async () => {
   const [ofRelease, ofOld] = [lookUp(), lookUp()]
   const before = await ofRelease()
-  // As the release before stores a session: without the id of a key.
+  // As the previous release stores a session: without the id of a key.
   await harness.db.run(sql('test_no_key_id', 'update session set key_id = null'), [])
   const old = await ofOld()
   keys.rotate()

@@ -18,7 +18,7 @@ type Of = {
 /** What delivery lists for the staff, and the receivers of a project. `seen` is called with each RPC that reaches a service. */
 export function deliveryPeers({ projects, of, many, seen, texts }: Of) {
   const laneId = randomUUID()
-  /** Whether receivers and their pauses are answered without regard to the filter, as by a replica from before it. */
+  /** Whether receivers and their pauses are answered without regard to the filter, as by a replica of the previous release. */
   const lanes = { ignoresFilters: false }
   const deadLetters: Partial<ServiceImpl<typeof DeadLetterService>> = {
     listDeadLetters({ state, oldestFirst, pageToken, pageSize }) {

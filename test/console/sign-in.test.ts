@@ -199,7 +199,7 @@ describe('a session', () => {
     const first = token()
     const formToken = formTokenIn((await browser.get('/')).text)
     expect(token()).toBe(first)
-    // As a replica of the version before computes it.
+    // As a replica of the previous release computes it.
     expect(formToken).toBe(createHmac('sha256', first).update('form').digest('base64url'))
     harness.clock.advance((limits.idleS - 30) * 1_000)
     await browser.get('/')

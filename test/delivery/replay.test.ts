@@ -208,7 +208,7 @@ describe('a replay of many', () => {
     expect(await harness.state(callback)).toBe('pending')
   })
 
-  it('a bulk replay of a receiver or of a payment takes no others, runs on after a pause, and is not for the version before', async () => {
+  it('a bulk replay of a receiver or of a payment takes no others, runs on after a pause, and is not for the previous release', async () => {
     const other = 'https://other.example/'
     await givenUp(3)
     await givenUp(2, other)

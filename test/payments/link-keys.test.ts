@@ -44,7 +44,7 @@ async function cashCodeOf(linkToken: string | undefined) {
 
 it('a repeat shows the links of its request again after later rotations', async () => {
   const ofRelease = await made()
-  // As the release before stores a payer: without the id of a key.
+  // As the previous release stores a payer: without the id of a key.
   await harness.db.run(forgetKeyId, [ofRelease.payment.paymentId])
   const old = await made([payer(4_000n), payer(6_000n)])
   keys.rotate()

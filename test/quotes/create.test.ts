@@ -185,7 +185,7 @@ describe('the limits', () => {
     expect(await refused({ kind })).toBe('LIMIT_EXCEEDED')
   })
 
-  it('the limits are requested by themselves where accounts is of the release before', async () => {
+  it('the limits are requested by themselves where accounts is of the previous release', async () => {
     Object.assign(harness.accounts.state, { showsRoom: false, limitMinor: 6_783n })
     expect(await harness.quote()).toBeDefined()
     expect(harness.accounts.asked.limits[0]?.limitUse).toMatchObject({

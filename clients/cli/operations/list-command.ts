@@ -108,7 +108,7 @@ export function listCommand<S extends DescMessage>(spec: ListSpec<S>): Command {
   }
 }
 
-/** Whether an item is the one of `--id`, or there is none: a server from before the filter answers with others, which a script would decide. */
+/** Whether an item is the one of `--id`, or there is none: a server of the previous release, without the filter, answers with others, which a script would decide. */
 export function isOfId<T>(
   { options }: Pick<CommandContext, 'options'>,
   idOf: (item: T) => string,

@@ -225,7 +225,10 @@ function rowOf(service: string, letter: EventDeadLetter, may: May): Cell[] {
   ]
 }
 
-/** Whether a decision is about the event of a filter, or there is none: a replica from before the filter answers with others. */
+/**
+ * Whether a decision is about the event of a filter, or there is none.
+ * A replica of the previous release, without the filter, answers with others.
+ */
 function isAbout(eventId: string): (decision: EventDeadLetterDecision) => boolean {
   return ({ deadLetter }) => eventId === '' || deadLetter?.eventId === eventId
 }

@@ -146,7 +146,7 @@ export async function findItem(
   projectId?: string,
 ): Promise<(Thing & { rpc: string })[]> {
   if (!isUuid(id) || !may(listRpcs.bill)) return []
-  // A replica from before the filter by id answers with others.
+  // A replica of the previous release, without the filter by id, answers with others.
   const sources = sourcesOf({ may }, clients, { id }, csvPageSize).filter(({ kind }) =>
     pagelessKinds.has(kind),
   )

@@ -77,7 +77,10 @@ function pausedKind({ query }: Work): DeliveryKind {
   return kind ?? DeliveryKind.UNSPECIFIED
 }
 
-/** Whether a change is of a lane of this kind, or of any: a replica from before the filter answers with others. */
+/**
+ * Whether a change is of a lane of this kind, or of any.
+ * A replica of the previous release, without the filter, answers with others.
+ */
 function isOfKind(kind: DeliveryKind): (change: EndpointChange) => boolean {
   return (change) => kind === DeliveryKind.UNSPECIFIED || change.kind === kind
 }

@@ -80,7 +80,7 @@ export function createBrands(accounts: AccessClient, log: Logger): Brands {
 
   return {
     async find(merchant) {
-      // A payments service of the release before names no merchant.
+      // A payments service of the previous release names no merchant.
       if (merchant.merchantId === '') return noBrand
       const late = new Promise<Brand>((resolve) => {
         setTimeout(() => resolve(noBrand), withinMs).unref()

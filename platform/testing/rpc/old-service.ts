@@ -1,4 +1,4 @@
-// Contracts as the version before had them, for tests of stock servers: our clients call these names.
+// Contracts as the previous release had them, for tests of stock servers: our clients call these names.
 
 import type { DescService } from '@bufbuild/protobuf'
 import { oldFiles, oldName } from '../../rpc/old-names.ts'

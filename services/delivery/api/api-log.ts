@@ -98,7 +98,7 @@ const linesOfRequest = 3
 /** More than a batch of the gateway has: below a million characters, of three bytes at most. A few bytes could become far more. */
 const maxOutputLength = 4 * 1024 * 1024
 
-/** The texts of a request: its lines in the contents of its batch or, for requests of the version before, its own columns. */
+/** The texts of a request: its lines in the contents of its batch or, for requests of the previous release, its own columns. */
 async function contentOf({ place, compressedLines, ...own }: StoredContent) {
   if (place === null || compressedLines === null) {
     const { query, requestBody, responseBody } = own

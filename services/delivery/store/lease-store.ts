@@ -207,7 +207,7 @@ const reopenStatement = sql(
 
 /**
  * Makes lanes ready that have overdue pushes and yet are not, and names queues of URLs in lanes that name none. A process that was killed
- * leaves lanes so from which it claimed because it knew of their backlog; an instance of the version before knows no such queues. Looks at
+ * leaves lanes so from which it claimed because it knew of their backlog; an instance of the previous release knows no such queues. Looks at
  * the lanes in which pushes wait, `lanes` in a statement, and locks those that it changes; returns how many.
  */
 export async function scheduleForgottenLanes(db: Queryable, lanes: number): Promise<number> {

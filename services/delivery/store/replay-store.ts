@@ -45,7 +45,7 @@ export interface NewReplayJob {
   fingerprint: Buffer
 }
 
-/** One with an origin or a subject has a state of its own: the version before must not step it. */
+/** One with an origin or a subject has a state of its own: the previous release must not step it. */
 const runs = `case when coalesce(origin, subject_id) is null then 'running' else 'narrowed' end`
 
 const shown = `job_id as "jobId", project_id as "projectId", kind, origin, subject_id as "subjectId", states,

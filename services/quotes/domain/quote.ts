@@ -153,7 +153,7 @@ export type Execution = {
   movementId: string
   debit: Amount
   credit: Amount
-  /** The account whose session runs the movement; undefined from a caller of the release before. */
+  /** The account whose session runs the movement; undefined from a caller of the previous release. */
   accountId: string | undefined
 }
 

@@ -1,7 +1,7 @@
 // The names of the faults, in the order in which they run.
 
 export const faultNames = [
-  // First: it begins with the version before, and all others are of this one.
+  // First: it begins with the previous release, and all others are of this one.
   'upgrade',
   'primary-killed',
   'switchover',

@@ -17,7 +17,7 @@ export function eventPeers(seen: (rpc: string) => void, texts: Texts, many: Many
     deadLetterId: randomUUID(),
     /** Who made the decisions. */
     decidedBy: texts.person,
-    /** Whether decisions about others are answered too, as by a replica from before the filter. */
+    /** Whether decisions about others are answered too, as by a replica of the previous release. */
     ignoresId: false,
   }
   const letter = {

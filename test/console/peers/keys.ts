@@ -13,7 +13,7 @@ export function keyPeers(
   seen: (rpc: string) => void,
 ) {
   const keys = {
-    /** As a replica from before the filters answers: with every key, a newer one of another merchant first. */
+    /** As a replica of the previous release, without the filter, answers: with every key, a newer one of another merchant first. */
     ignoresId: false,
     /** The merchants for which API keys were issued. */
     issuedFor: new Array<string>(),

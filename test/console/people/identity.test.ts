@@ -180,7 +180,7 @@ it('a project of the sandbox has its band on an installation of production, wher
   await production.close()
 })
 
-it('a session of the version before, whose person is an address, is not read any more', async () => {
+it('a session of the previous release, whose person is an address, is not read any more', async () => {
   const { session } = await signIn({ sub: 'u7' })
   const before = { name: 'before', text: 'update session set email = null where person = $1' }
   await harness.db.run(before, [`${provider.issuer}#u7`])

@@ -46,7 +46,7 @@ describe('a notify path that hangs', () => {
   })
 })
 
-describe('a lane of the version before', () => {
+describe('a lane of the previous release', () => {
   /** What that version wrote: one row for an origin, for all kinds. */
   async function oldPush(url: string, kind: 'notify' | 'callback'): Promise<string> {
     const { projectId } = harness
@@ -77,7 +77,7 @@ describe('a lane of the version before', () => {
     return deliveryId
   }
 
-  it('a lane of the version before is served until it is empty, and new pushes go to lanes of their kind', async () => {
+  it('a lane of the previous release is served until it is empty, and new pushes go to lanes of their kind', async () => {
     const to = await receiverThatHangs()
     const old = await oldPush(`${to.url}/callback`, 'callback')
     const [notify = ''] = await harness.push({ url: `${to.url}/notify` })

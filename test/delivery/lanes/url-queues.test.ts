@@ -279,7 +279,7 @@ describe('what waits in the queue of a URL', () => {
     expect(row?.queues).toBe(0)
   })
 
-  it('what waits in the queue of a URL is found again when no lane names its queue, as an instance of the version before may leave it', async () => {
+  it('what waits in the queue of a URL is found again when no lane names its queue, as an instance of the previous release may leave it', async () => {
     await queued()
     await harness.asOwner("update delivery.endpoint set url_queues = '{}', ready_at = 'infinity'")
     expect(await scheduleForgottenLanes(harness.db, 100)).toBe(1)

@@ -41,7 +41,7 @@ describe('a secret at rest', () => {
     expect(openAtRest({ seal: keys }, cell, after)).toEqual(bytes)
   })
 
-  it('a secret at rest is in the form of the release before while the key is the one that release knows', () => {
+  it('a secret at rest is in the form of the previous release while the key is the one that release knows', () => {
     const keys = testKeys('untimed')
     const secrets = { seal: keys }
     const sealed = sealAtRest(secrets, cell, bytes)
