@@ -11,7 +11,7 @@ import { type CatalogueCache, catalogueCache } from './operations/catalogue-cach
 import type { Billing } from './operations/pay.ts'
 import type { Billers } from './ports/backend.ts'
 import type { Ledger } from './ports/ledger.ts'
-import { readBacklog } from './store/settle-store.ts'
+import { readBacklog } from './store/outcome-posting-store.ts'
 import { startEnquiries, startOutcomePosting } from './workers/workers.ts'
 
 /** Dependencies of billing. */
@@ -49,18 +49,18 @@ export function startBilling(options: EngineOptions): Engine {
     unfreed: new Map(),
     metrics: billingMetrics(metrics, () => readBacklog(options.db)),
     catalogue: () => catalogue.read(),
-    notifyOutcomes: () => settling.notify(),
+    notifyOutcomes: () => posting.notify(),
     notifyEnquiries: () => enquiries.notify(),
     notifyReleasing: () => releasing.notify(),
   }
-  const settling = startOutcomePosting(billing)
+  const posting = startOutcomePosting(billing)
   const enquiries = startEnquiries(billing)
   const releasing = startReleasing(billing)
   return {
     billing,
     catalogue,
     async close() {
-      await Promise.all([settling.close(), enquiries.close(), releasing.close()])
+      await Promise.all([posting.close(), enquiries.close(), releasing.close()])
     },
   }
 }

@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { sharedRead } from '#platform/telemetry/metrics.ts'
 import type { BillEnd } from './domain/bill.ts'
-import type { Backlog } from './store/settle-store.ts'
+import type { Backlog } from './store/outcome-posting-store.ts'
 
 /** What billing counts. */
 export type BillingMetrics = {
@@ -50,9 +50,9 @@ function addBacklog(registry: Registry, backlog: () => Promise<Backlog>): void {
     labelNames: ['for'] as const,
     registers: [registry],
     async collect() {
-      const { open, unsettled, review } = await read()
+      const { open, unposted, review } = await read()
       this.set({ for: 'biller' }, open)
-      this.set({ for: 'ledger' }, unsettled)
+      this.set({ for: 'ledger' }, unposted)
       this.set({ for: 'person' }, review)
     },
   })

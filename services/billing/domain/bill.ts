@@ -77,7 +77,7 @@ export type BillEnd =
       providerReference: string
     }
 
-/** The end that an answer brings; undefined for one that settles nothing. */
+/** The end that an answer brings; undefined for one that decides nothing. */
 export function endOf(answer: BillerAnswer): BillEnd | undefined {
   if (answer.state === 'unclear') return undefined
   if (answer.state === 'paid') {

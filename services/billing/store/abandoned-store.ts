@@ -37,14 +37,14 @@ export async function abandonClaim(
 
 const abandonEndedStatement = sql(
   'bill_abandon_ended',
-  `with settled as (
+  `with ended as (
      update bill_payment set settle_time = null
      where bill_payment_id = $1 and state = 'failed' and settle_time is not null
      returning bill_payment_id, project_id, transaction_id, amount_minor, currency, create_time
    )
    insert into abandoned_hold (bill_payment_id, project_id, transaction_id, amount_minor, currency, create_time,
      next_time)
-   select bill_payment_id, project_id, transaction_id, amount_minor, currency, create_time, clock_now() from settled
+   select bill_payment_id, project_id, transaction_id, amount_minor, currency, create_time, clock_now() from ended
    on conflict do nothing`,
 )
 

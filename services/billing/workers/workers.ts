@@ -7,12 +7,17 @@ import { writeOutcome } from '../operations/outcome.ts'
 import type { Billing } from '../operations/pay.ts'
 import { abandonEnded } from '../store/abandoned-store.ts'
 import { takeDue } from '../store/bill-store.ts'
-import { markSettled, settleLater, takeUnsettled, type Unsettled } from '../store/settle-store.ts'
+import {
+  claimUnpostedOutcomes,
+  markPosted,
+  postponePosting,
+  type UnpostedOutcome,
+} from '../store/outcome-posting-store.ts'
 
 const batchSize = 50
 const width = 8
 // Payments under way stand in the same queue for the row of their float: with fewer the ledger falls behind them.
-const settling = { batchSize: 128, width: 32 }
+const posting = { batchSize: 128, width: 32 }
 const pauseMs = 250
 const idlePauseMs = 1_000
 // Longer than the calls about one payment may take.
@@ -30,7 +35,7 @@ export function startEnquiries(billing: Billing): Loop {
       const leaseToken = billing.issueToken()
       const bills = await takeDue(db, batchSize, leaseToken, leaseMs)
       await forEachOf(bills, { width, kind: 'enquiry', log }, (bill) =>
-        settleDoubt(billing, bill, leaseToken),
+        resolveUnknownOutcome(billing, bill, leaseToken),
       )
       if (bills.length > 0) billing.notifyOutcomes()
       return bills.length === batchSize
@@ -39,7 +44,11 @@ export function startEnquiries(billing: Billing): Loop {
 }
 
 /** Enquires first: the back end permanently refuses an id that it has reported as unknown, so the answer stays true. */
-async function settleDoubt(billing: Billing, bill: Bill, leaseToken: string): Promise<void> {
+async function resolveUnknownOutcome(
+  billing: Billing,
+  bill: Bill,
+  leaseToken: string,
+): Promise<void> {
   const answer = await enquire(billing, bill)
   // It was never executed and never will be, and no client has a payment of that claim: the same call may be made again.
   if (bill.state === 'claimed' && answer.state === 'not_found') {
@@ -61,24 +70,24 @@ async function enquire({ billers, log }: Billing, bill: Bill): Promise<BillerAns
 export function startOutcomePosting(billing: Billing): Loop {
   const { db, log } = billing
   return startLoop({
-    kind: 'settling',
+    kind: 'outcome posting',
     log,
     pauseMs,
     idlePauseMs,
     async round() {
-      const ends = await takeUnsettled(db, settling.batchSize, leaseMs)
+      const ends = await claimUnpostedOutcomes(db, posting.batchSize, leaseMs)
       const posted: string[] = []
-      await forEachOf(ends, { width: settling.width, kind: 'settling', log }, async (end) => {
+      await forEachOf(ends, { width: posting.width, kind: 'outcome posting', log }, async (end) => {
         if (await postOutcome(billing, end)) posted.push(end.billPaymentId)
       })
-      if (posted.length > 0) await markSettled(db, posted)
-      return ends.length === settling.batchSize
+      if (posted.length > 0) await markPosted(db, posted)
+      return ends.length === posting.batchSize
     },
   })
 }
 
 /** True once it knows. */
-async function postOutcome(billing: Billing, end: Unsettled): Promise<boolean> {
+async function postOutcome(billing: Billing, end: UnpostedOutcome): Promise<boolean> {
   const { db, ledger, log } = billing
   try {
     await (end.succeeded ? ledger.post(end) : ledger.release(end))
@@ -90,8 +99,8 @@ async function postOutcome(billing: Billing, end: Unsettled): Promise<boolean> {
       billing.notifyReleasing()
       return false
     }
-    log.warn({ err: error, kind: 'settling', attempts: end.attempts }, 'outcome not posted')
-    await settleLater(db, end.billPaymentId)
+    log.warn({ err: error, kind: 'outcome posting', attempts: end.attempts }, 'outcome not posted')
+    await postponePosting(db, end.billPaymentId)
     return false
   }
 }

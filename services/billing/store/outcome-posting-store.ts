@@ -2,7 +2,7 @@
 import { type Queryable, sql } from '#platform/db/db.ts'
 
 /** An outcome to post. */
-export type Unsettled = {
+export type UnpostedOutcome = {
   billPaymentId: string
   projectId: string
   succeeded: boolean
@@ -12,8 +12,8 @@ export type Unsettled = {
   attempts: number
 }
 
-const takeStatement = sql(
-  'settle_take',
+const claimStatement = sql(
+  'unposted_claim',
   `with due as (
      select bill_payment_id from bill_payment
      where settle_time <= clock_now() order by settle_time limit $1 for update skip locked
@@ -27,30 +27,34 @@ const takeStatement = sql(
 )
 
 /** Claims outcomes for `leaseMs`. Locked rows are skipped. */
-export function takeUnsettled(db: Queryable, limit: number, leaseMs: number): Promise<Unsettled[]> {
-  return db.rows(takeStatement, [limit, leaseMs])
+export function claimUnpostedOutcomes(
+  db: Queryable,
+  limit: number,
+  leaseMs: number,
+): Promise<UnpostedOutcome[]> {
+  return db.rows(claimStatement, [limit, leaseMs])
 }
 
-const settledStatement = sql(
-  'settle_done',
+const postedStatement = sql(
+  'unposted_done',
   'update bill_payment set settle_time = null where bill_payment_id = any($1::uuid[])',
 )
 
-/** Notes that the ledger knows of them. */
-export async function markSettled(db: Queryable, billPaymentIds: string[]): Promise<void> {
-  await db.run(settledStatement, [billPaymentIds])
+/** Records that the ledger has them. */
+export async function markPosted(db: Queryable, billPaymentIds: string[]): Promise<void> {
+  await db.run(postedStatement, [billPaymentIds])
 }
 
-const laterStatement = sql(
-  'settle_later',
+const postponeStatement = sql(
+  'unposted_postpone',
   `update bill_payment set settle_time = clock_now()
      + least(interval '60 s', interval '250 ms' * power(2, least(settle_attempts, 10)))
    where bill_payment_id = $1 and settle_time is not null`,
 )
 
 /** Puts it off after a failure: 0.5 s doubling to a minute, for ever. */
-export async function settleLater(db: Queryable, billPaymentId: string): Promise<void> {
-  await db.run(laterStatement, [billPaymentId])
+export async function postponePosting(db: Queryable, billPaymentId: string): Promise<void> {
+  await db.run(postponeStatement, [billPaymentId])
 }
 
 const backlogStatement = sql(
@@ -58,17 +62,17 @@ const backlogStatement = sql(
   `select
      (select count(*) from bill_payment where next_time is not null)::integer as open,
      ((select count(*) from bill_payment where settle_time is not null)
-       + (select count(*) from abandoned_hold))::integer as unsettled,
+       + (select count(*) from abandoned_hold))::integer as unposted,
      (select count(*) from bill_payment where state = 'review')::integer as review,
      (select coalesce(extract(epoch from business_now() - min(review_time)), 0) from bill_payment
        where state = 'review')::float8 as "oldestReviewS"`,
 )
 
 /** What waits: for a biller, for the ledger, for a person. */
-export type Backlog = { open: number; unsettled: number; review: number; oldestReviewS: number }
+export type Backlog = { open: number; unposted: number; review: number; oldestReviewS: number }
 
 /** How much waits. */
 export async function readBacklog(db: Queryable): Promise<Backlog> {
   const row = await db.row<Backlog>(backlogStatement, [])
-  return row ?? { open: 0, unsettled: 0, review: 0, oldestReviewS: 0 }
+  return row ?? { open: 0, unposted: 0, review: 0, oldestReviewS: 0 }
 }
