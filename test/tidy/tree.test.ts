@@ -1,16 +1,15 @@
 // Holds the tree against the rules that a machine can check: where SQL, imports and wire types may stand, and how long a file may be.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..')
-const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+const tree = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
   cwd: root,
   encoding: 'utf8',
-})
-  .split('\n')
-  .filter((path) => path.endsWith('.ts') && !path.startsWith('gen/'))
+}).split('\n')
+const files = tree.filter((path) => path.endsWith('.ts') && !path.startsWith('gen/'))
 const source = files.filter((path) => !path.endsWith('.test.ts') && !path.startsWith('test/'))
 
 function read(path: string): string {
@@ -123,4 +122,32 @@ it('nothing is left to do, silenced or exported by default', () => {
   const own = join('test', 'tidy', 'tree.test.ts')
   const clean = files.filter((path) => path !== own)
   expect(offenders(clean, (path) => traces.test(read(path)))).toEqual([])
+})
+
+/** Number of the last migration of each folder from before the rule. */
+const lastBeforeConcurrent: Record<string, string> = {
+  'connectors/kit/migrations/work': '0003',
+  'console/migrations': '0006',
+  'platform/db/migrations/dead-letters': '0002',
+  'platform/db/migrations/inbox': '0004',
+  'services/accounts/migrations': '0045',
+  'services/billing/migrations': '0006',
+  'services/delivery/migrations': '0024',
+  'services/institution/migrations': '0003',
+  'services/payments/migrations': '0015',
+  'services/quotes/migrations': '0003',
+}
+
+it('an index on a table that exists is built while others write', () => {
+  const migrations = tree.filter((path) => /\/\d{4}-[^/]*\.sql$/.test(path))
+  expect(migrations.length).toBeGreaterThan(100)
+  const isNew = (path: string) =>
+    basename(path).slice(0, 4) > (lastBeforeConcurrent[dirname(path)] ?? '')
+  const blocks = (path: string) => {
+    const text = read(path)
+    const created = new Set([...text.matchAll(/create table (\w+)/g)].map(([, table]) => table))
+    const builds = text.matchAll(/create (?:unique )?index (?!concurrently)\w+\s+on (\w+)/g)
+    return [...builds].some(([, table]) => !created.has(table))
+  }
+  expect(offenders(migrations.filter(isNew), blocks)).toEqual([])
 })
