@@ -13,12 +13,12 @@ import {
 } from '../domain/charge.ts'
 import {
   type Attempt,
+  advanceCharges,
+  type ChargeAdvance,
   findAttempt,
   insertAttempts,
   insertUnknownAttempt,
   type NewAttempt,
-  type Settlement,
-  settleCharges,
 } from '../store/attempt-store.ts'
 import { lockCharge, type StoredCharge } from '../store/charge-store.ts'
 
@@ -150,13 +150,13 @@ async function execute(tx: Queryable, charge: StoredCharge, attempt: Try): Promi
     // An enquiry called this very id unknown since we looked.
     return (await earlierOutcome(tx, attempt)) ?? { outcome: 'unknown' }
   }
-  const settlement: Settlement = {
+  const advance: ChargeAdvance = {
     chargeId,
     attemptId,
     outcome: verdict.outcome,
     reports: attempt.isReported ? ['processing', verdict.outcome] : [],
   }
-  if (attempt.paymentMethod !== undefined) settlement.paymentMethod = attempt.paymentMethod
-  await settleCharges(tx, [settlement])
+  if (attempt.paymentMethod !== undefined) advance.paymentMethod = attempt.paymentMethod
+  await advanceCharges(tx, [advance])
   return verdict
 }

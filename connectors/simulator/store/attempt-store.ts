@@ -56,7 +56,7 @@ export function findAttempt(db: Queryable, attemptId: string): Promise<Attempt |
 }
 
 /** What an attempt changes on its charge. */
-export type Settlement = {
+export type ChargeAdvance = {
   chargeId: string
   attemptId: string
   outcome: 'paid' | 'refused'
@@ -65,13 +65,13 @@ export type Settlement = {
   reports: ('processing' | 'paid' | 'refused')[]
 }
 
-const settleChargesStatement = sql(
-  'settle_charges',
+const advanceChargesStatement = sql(
+  'advance_charges',
   `with given as (
      select charge_id, attempt_id, outcome, payment_method, string_to_array(reports, ',') as reports
      from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[])
        as g (charge_id, attempt_id, outcome, payment_method, reports)
-   ), settled as (
+   ), advanced as (
      update charge c set
        state = case when g.outcome = 'refused' then c.state
          when c.state = 'withdrawn' then 'paid_late' else 'paid' end,
@@ -83,15 +83,15 @@ const settleChargesStatement = sql(
    insert into report (subject_id, position, kind, attempt_id, outcome, payment_method)
    select s.charge_id, s.report_count - cardinality(s.reports) + r.n, 'charge', s.attempt_id,
      r.outcome, s.payment_method
-   from settled s cross join lateral unnest(s.reports) with ordinality as r (outcome, n)`,
+   from advanced s cross join lateral unnest(s.reports) with ordinality as r (outcome, n)`,
 )
 /** Advances charges by one attempt each and inserts the reports to payments. The caller has locked the charges. */
-export async function settleCharges(tx: Queryable, settlements: Settlement[]): Promise<void> {
-  await tx.run(settleChargesStatement, [
-    settlements.map(({ chargeId }) => chargeId),
-    settlements.map(({ attemptId }) => attemptId),
-    settlements.map(({ outcome }) => outcome),
-    settlements.map(({ paymentMethod }) => paymentMethod),
-    settlements.map(({ reports }) => reports.join(',')),
+export async function advanceCharges(tx: Queryable, advances: ChargeAdvance[]): Promise<void> {
+  await tx.run(advanceChargesStatement, [
+    advances.map(({ chargeId }) => chargeId),
+    advances.map(({ attemptId }) => attemptId),
+    advances.map(({ outcome }) => outcome),
+    advances.map(({ paymentMethod }) => paymentMethod),
+    advances.map(({ reports }) => reports.join(',')),
   ])
 }

@@ -4,7 +4,7 @@ import type { Database } from '#platform/db/db.ts'
 import type { Loop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { decidePlannedAct } from '../domain/charge.ts'
-import { insertAttempts, settleCharges } from '../store/attempt-store.ts'
+import { advanceCharges, insertAttempts } from '../store/attempt-store.ts'
 import {
   advancePlans,
   claimDueCharges,
@@ -46,9 +46,9 @@ async function actDue({ db, reportsWritten }: Omit<ActorOptions, 'log'>): Promis
         tx,
         made.map(({ row }) => row),
       )
-      await settleCharges(
+      await advanceCharges(
         tx,
-        made.map(({ settlement }) => settlement),
+        made.map(({ advance }) => advance),
       )
     }
     await advancePlans(tx, acts)
@@ -76,7 +76,7 @@ function decide(charge: DueCharge) {
         refusal: verdict.refusal ?? null,
         source: 'plan' as const,
       },
-      settlement: {
+      advance: {
         chargeId,
         attemptId,
         outcome,

@@ -17,9 +17,9 @@ import {
   listFailingCalls,
   listProcessing,
   listWaitingRefunds,
+  recordRefundPaidByHand,
   repeatRefund,
   retryCall,
-  settleRefund,
 } from '../store/operations-store.ts'
 import { timestampOf } from './messages.ts'
 
@@ -64,7 +64,7 @@ export function paymentOperationsService(
     },
     async settleRefund({ refundId, note }) {
       const settledBy = auditName(currentContext()?.caller)
-      const settleTime = await settleRefund(db, refundId, settledBy, note)
+      const settleTime = await recordRefundPaidByHand(db, refundId, settledBy, note)
       if (settleTime === undefined) {
         throw new Failure('CHARGE_NOT_FOUND', 'no refund with this id has failed')
       }

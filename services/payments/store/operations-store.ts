@@ -58,7 +58,7 @@ export function findWaitingRefund(
   return db.row(findStatement, [refundId, state])
 }
 
-const settleStatement = sql(
+const paidByHandStatement = sql(
   'refund_settle',
   `with failed as (select refund_id from refund where refund_id = $1 and state = 'failed'),
    made as (
@@ -71,13 +71,13 @@ const settleStatement = sql(
 )
 
 /** Stores that a failed refund was paid by hand; undefined for a refund that has not failed. The first note counts. */
-export async function settleRefund(
+export async function recordRefundPaidByHand(
   db: Queryable,
   refundId: string,
   settledBy: string,
   note: string,
 ): Promise<Date | undefined> {
-  const row = await db.row<{ settleTime: Date | null }>(settleStatement, [
+  const row = await db.row<{ settleTime: Date | null }>(paidByHandStatement, [
     refundId,
     settledBy,
     note,
