@@ -259,7 +259,7 @@ export const defects: readonly Defect[] = [
   {
     name: 'a call to a connector without an answer is not repeated',
     file: 'services/payments/workers/calls.ts',
-    find: 'if (left.length > 0) await markLater(db, ofKind(left), failed)',
+    find: 'if (left.length > 0) await postponeTasks(db, ofKind(left), failed)',
     replace: 'if (left.length > 0) await markDone(db, ofKind(left))',
     foundBy: 'test/simulation/simulation.test.ts',
   },

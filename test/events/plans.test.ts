@@ -19,8 +19,8 @@ import { findWaitingRefund } from '../../services/payments/store/operations-stor
 import {
   countAttempt,
   markDone,
-  markLater,
   moveCalls,
+  postponeTasks,
 } from '../../services/payments/store/task-store.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
@@ -51,7 +51,7 @@ it.each<[string, (asked: Queryable) => Promise<unknown>]>([
   ['charges that were withdrawn', (asked) => markDone(asked, { kind: 'withdraw', subjectIds })],
   [
     'tasks that are put off',
-    (asked) => markLater(asked, { kind: 'announce', subjectIds }, 'unsent'),
+    (asked) => postponeTasks(asked, { kind: 'announce', subjectIds }, 'unsent'),
   ],
   [
     'charges that move to another connector',

@@ -81,7 +81,7 @@ const postponeReviewStatement = sql(
   `update review set decide_at = clock_now() + $2 * interval '1 millisecond'
    where review_id = $1 and state = 'open'`,
 )
-/** Puts an open review off. */
+/** Postpones an open review. */
 export async function postponeReview(
   db: Queryable,
   reviewId: string,

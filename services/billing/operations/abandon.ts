@@ -8,7 +8,7 @@ import {
   abandonClaim,
   type DueHold,
   forgetHold,
-  releaseLater,
+  postponeRelease,
   takeAbandoned,
 } from '../store/abandoned-store.ts'
 import { dropClaim } from '../store/bill-store.ts'
@@ -136,5 +136,5 @@ async function release(options: AbandonOptions, hold: DueHold): Promise<void> {
   } catch (error) {
     log.warn({ err: error, kind: 'abandoned_hold', attempts: hold.attempts }, 'hold not released')
   }
-  await releaseLater(db, hold.billPaymentId)
+  await postponeRelease(db, hold.billPaymentId)
 }

@@ -87,14 +87,14 @@ export async function forgetHold(db: Queryable, billPaymentId: string): Promise<
   await db.run(forgetStatement, [billPaymentId])
 }
 
-const laterStatement = sql(
+const postponeStatement = sql(
   'abandoned_later',
   `update abandoned_hold set next_time = clock_now()
      + least(interval '60 s', interval '250 ms' * power(2, least(attempts, 10)))
    where bill_payment_id = $1`,
 )
 
-/** Puts it off: 0.5 s doubling to a minute. */
-export async function releaseLater(db: Queryable, billPaymentId: string): Promise<void> {
-  await db.run(laterStatement, [billPaymentId])
+/** Postpones its release: 0.5 s doubling to a minute. */
+export async function postponeRelease(db: Queryable, billPaymentId: string): Promise<void> {
+  await db.run(postponeStatement, [billPaymentId])
 }

@@ -52,7 +52,7 @@ const postponeStatement = sql(
    where bill_payment_id = $1 and settle_time is not null`,
 )
 
-/** Puts it off after a failure: 0.5 s doubling to a minute, for ever. */
+/** Postpones a posting after a failure: 0.5 s doubling to a minute, for ever. */
 export async function postponePosting(db: Queryable, billPaymentId: string): Promise<void> {
   await db.run(postponeStatement, [billPaymentId])
 }

@@ -122,7 +122,7 @@ export async function releaseLeases(db: Queryable, leases: readonly Lease[]): Pr
   return released.length
 }
 
-const putBackStatement = sql(
+const releaseUnsentStatement = sql(
   'delivery_put_back',
   `with freed as (
      update delivery set
@@ -146,11 +146,11 @@ const putBackStatement = sql(
 )
 
 /**
- * Makes leased deliveries due again whose POST has not begun: the attempt is taken back. Locks them, then their lanes in the
+ * Makes leased deliveries due again whose POST has not begun: the attempt is not counted. Locks them, then their lanes in the
  * order of their ids.
  */
-export async function putBack(db: Queryable, leased: readonly Lease[]): Promise<void> {
-  await db.run(putBackStatement, [
+export async function releaseUnsentLeases(db: Queryable, leased: readonly Lease[]): Promise<void> {
+  await db.run(releaseUnsentStatement, [
     leased.map(({ deliveryId }) => deliveryId),
     leased.map(({ leaseToken }) => leaseToken),
   ])

@@ -8,7 +8,7 @@ import type { DeliveryMetrics } from '../metrics.ts'
 import type { Sign } from '../operations/signing.ts'
 import type { Poster } from '../ports/post.ts'
 import { wakeLanes } from '../store/lane-store.ts'
-import { type Lease, putBack } from '../store/lease-store.ts'
+import { type Lease, releaseUnsentLeases } from '../store/lease-store.ts'
 import { type Completer, createCompleter, type EndedAttempt } from './completer.ts'
 import type { LeaseOwner } from './instance.ts'
 import { createLanes, type Lanes } from './lanes.ts'
@@ -128,7 +128,7 @@ interface Dispatching {
   options: DispatcherOptions
   lanes: Lanes
   completer: Completer
-  /** Lease tokens of the deliveries that are leased and not yet recorded or put back, by id. */
+  /** Lease tokens of the deliveries that are leased and not yet recorded or released, by id. */
   held: Map<string, string>
   posts: Set<Promise<void>>
   cutting: AbortController
@@ -197,11 +197,11 @@ async function sweep(dispatching: Dispatching): Promise<void> {
   if (lanes.queued() > 0) sweeping.start(sweepMs)
 }
 
-/** Puts deliveries back that were never posted. When that fails, their leases are released later. */
+/** Releases deliveries that were never posted. When that fails, their leases are released later. */
 async function release({ options, held }: Dispatching, leased: Claimed[]): Promise<void> {
   if (leased.length === 0) return
-  await putBack(options.db, leased).catch((error: unknown) => {
-    options.log.warn({ count: leased.length, err: error }, 'deliveries not put back')
+  await releaseUnsentLeases(options.db, leased).catch((error: unknown) => {
+    options.log.warn({ count: leased.length, err: error }, 'leases not released')
     options.leases.releaseUnheld()
   })
   for (const one of leased) drop(held, one)

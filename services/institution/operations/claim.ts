@@ -4,7 +4,7 @@ import { transactionEvent } from '../api/events.ts'
 import type { Leased, ShownState, Transaction } from '../domain/transaction.ts'
 import { beginMovement, cancelMovement } from '../ports/movements.ts'
 import { acceptClaim, dropClaim, forgetRefusal, noteRefusal } from '../store/transaction-store.ts'
-import { putBack } from '../store/work-store.ts'
+import { postponeTransaction } from '../store/work-store.ts'
 import type { Institution } from './institution.ts'
 import { notifyQuote, releaseQuote, reserveQuote } from './quotes.ts'
 
@@ -28,7 +28,9 @@ export async function executeTransfer(
     return await accept(institution, row, beginTime)
   } catch (error) {
     if (!isRefusal(error)) {
-      await putBack(institution.db, claim, { firstMs: 500, maxMs: 30_000 }).catch(() => {})
+      await postponeTransaction(institution.db, claim, { firstMs: 500, maxMs: 30_000 }).catch(
+        () => {},
+      )
       throw error
     }
     if (!(await giveUp(institution, claim))) return undefined
@@ -76,7 +78,7 @@ async function giveUp(institution: Institution, claim: Leased): Promise<boolean>
     // It began at once, and nothing can cancel it any more: the next round finds it so.
     const hasBegun = error instanceof Failure && error.reason === 'HOLD_CLOSED'
     if (hasBegun) await forgetRefusal(db, claim)
-    await putBack(db, claim, { firstMs: hasBegun ? 100 : 500, maxMs: 30_000 })
+    await postponeTransaction(db, claim, { firstMs: hasBegun ? 100 : 500, maxMs: 30_000 })
     return !hasBegun
   }
   return dropClaim(db, claim)

@@ -24,7 +24,7 @@ export async function takeDue(db: Queryable, limit: number, lease: Lease): Promi
   return rows.map((row) => ({ ...readRow(row), leaseToken: lease.token }))
 }
 
-const laterStatement = sql(
+const postponeStatement = sql(
   'transaction_later',
   `update transaction set lease_token = null,
      next_time = clock_now()
@@ -32,16 +32,16 @@ const laterStatement = sql(
    where movement_id = $1 and lease_token = $2`,
 )
 
-/** How long a row rests after a failure: `firstMs`, doubling up to `maxMs`. */
+/** How long a transaction waits after a failure: `firstMs`, doubling up to `maxMs`. */
 export type RetryDelay = { firstMs: number; maxMs: number }
 
-/** Puts a row back after a failure; changes nothing when the lease was lost. */
-export async function putBack(
+/** Postpones a transaction after a failure; changes nothing when the lease was lost. */
+export async function postponeTransaction(
   db: Queryable,
   { movementId, leaseToken }: Leased,
   { firstMs, maxMs }: RetryDelay,
 ): Promise<void> {
-  await db.run(laterStatement, [movementId, leaseToken, firstMs, maxMs])
+  await db.run(postponeStatement, [movementId, leaseToken, firstMs, maxMs])
 }
 
 const waitStatement = sql(

@@ -6,7 +6,7 @@ import type { Leased } from '../domain/transaction.ts'
 import { executeTransfer } from '../operations/claim.ts'
 import type { Institution } from '../operations/institution.ts'
 import { notifyQuote } from '../operations/quotes.ts'
-import { putBack, takeDue } from '../store/work-store.ts'
+import { postponeTransaction, takeDue } from '../store/work-store.ts'
 import { stepTransfer } from './transfer.ts'
 
 const batchSize = 64
@@ -37,7 +37,7 @@ async function workOn(institution: Institution, row: Leased): Promise<void> {
     // A transaction that has ended just now is due again at once, if it has a quote to update.
     if (!hasEnded) await notifyQuote(institution, { ...row, state: row.state })
   } catch (error) {
-    await putBack(institution.db, row, { firstMs: 500, maxMs: 60_000 })
+    await postponeTransaction(institution.db, row, { firstMs: 500, maxMs: 60_000 })
     throw error
   }
 }

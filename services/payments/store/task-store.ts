@@ -75,7 +75,7 @@ export async function markDone(db: Queryable, { kind, subjectIds }: TasksOfKind)
   await db.run(isDeleted ? deleteStatement : doneStatement, [subjectIds, kind])
 }
 
-const laterStatement = sql(
+const postponeStatement = sql(
   'task_mark_later',
   `update task set unsent_attempts = unsent_attempts + $3::integer, next_time = clock_now()
      + least($4::integer * interval '1 s', interval '250 ms' * power(2, least(attempts, 12)))
@@ -91,13 +91,13 @@ const maxPauseS = { unsent: 60, unclear: 60, unimplemented: 900 } as const
  * Postpones tasks after a failure: by 0.5 s, doubling up to a minute, or up to a quarter of an hour for calls that the connector
  * has no operation for, without end. Only `unclear` attempts may have moved something.
  */
-export async function markLater(
+export async function postponeTasks(
   db: Queryable,
   { subjectIds, kind }: TasksOfKind,
   attempt: FailedAttempt,
 ): Promise<void> {
   const unsent = attempt === 'unclear' ? 0 : 1
-  await db.run(laterStatement, [subjectIds, kind, unsent, maxPauseS[attempt]])
+  await db.run(postponeStatement, [subjectIds, kind, unsent, maxPauseS[attempt]])
 }
 
 const moveStatement = (kind: 'announce' | 'payout', table: string, id: string, condition: string) =>

@@ -20,7 +20,7 @@ import { type BackendCall, isUnsent } from '../domain/backend-call.ts'
 import type { Routing } from '../domain/routing.ts'
 import type { PaymentMetrics } from '../metrics.ts'
 import { announcementOf, type Connectors, isUnimplemented } from '../ports/backend.ts'
-import { type FailedAttempt, markDone, markLater, taskLeaseMs } from '../store/task-store.ts'
+import { type FailedAttempt, markDone, postponeTasks, taskLeaseMs } from '../store/task-store.ts'
 import { mover } from './fallback.ts'
 
 /** The dependencies of calls. */
@@ -99,7 +99,7 @@ export function callMaker(options: CallOptions): MakeCalls {
       const failed = fallback === 'received' ? 'unclear' : outcomeOf(error, kind)
       const mayMove = failed !== 'unclear' && fallback === 'may move'
       const { moved, left } = mayMove ? await moveAway(calls) : { moved: [], left: calls }
-      if (left.length > 0) await markLater(db, ofKind(left), failed)
+      if (left.length > 0) await postponeTasks(db, ofKind(left), failed)
       // An earlier call without an answer may have been executed by an earlier version of the connector.
       if (kind === 'refund' && failed === 'unimplemented' && isUnsent(first)) {
         await failForever(options, first)
@@ -259,7 +259,7 @@ function startDirectCallsOfOne(
   /** Ends the leases of calls, so that other processes make them at once. */
   async function release(calls: BackendCall[]): Promise<void> {
     for (const some of Map.groupBy(calls, ({ kind }) => kind).values()) {
-      await markLater(db, ofKind(some), 'unclear').catch((error: unknown) => {
+      await postponeTasks(db, ofKind(some), 'unclear').catch((error: unknown) => {
         // Otherwise other workers claim them when the lease expires.
         log.warn({ err: error, kind: 'calls' }, 'calls left to the task worker')
       })

@@ -41,19 +41,19 @@ export async function markDone(
   await db.run(doneStatement, [subjectId, kind])
 }
 
-const laterStatement = sql(
+const postponeStatement = sql(
   'backend_task_mark_later',
   `update backend_task set next_time = clock_now()
      + least(interval '60 s', interval '250 ms' * power(2, least(attempts, 10)))
    where subject_id = $1 and kind = $2 and done_time is null`,
 )
 
-/** Puts a task off after a failure: 0.5 s doubling to a minute, for ever. */
-export async function markLater(
+/** Postpones a task after a failure: 0.5 s doubling to a minute, for ever. */
+export async function postponeTask(
   db: Queryable,
   { subjectId, kind }: Pick<ClaimedTask, 'subjectId' | 'kind'>,
 ): Promise<void> {
-  await db.run(laterStatement, [subjectId, kind])
+  await db.run(postponeStatement, [subjectId, kind])
 }
 
 /** A task that has failed so far. */

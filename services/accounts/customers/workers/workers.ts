@@ -7,7 +7,7 @@ import type { ReviewBackend } from '../ports/backend.ts'
 import { deleteOrphans, listArtefacts } from '../store/artefact-store.ts'
 import { findOverdueChallenges, readQuestion } from '../store/challenge-store.ts'
 import { readSubmission } from '../store/review-store.ts'
-import { type ClaimedTask, claimTasks, markDone, markLater } from '../store/task-store.ts'
+import { type ClaimedTask, claimTasks, markDone, postponeTask } from '../store/task-store.ts'
 
 const batchSize = 100
 const width = 8
@@ -47,7 +47,7 @@ async function work(
     else await ask(customers, backend, task.subjectId)
   } catch (error) {
     log.warn({ err: error, kind: task.kind, attempts: task.attempts }, 'back end not notified')
-    await markLater(db, task)
+    await postponeTask(db, task)
     return
   }
   await markDone(db, task)
