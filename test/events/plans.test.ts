@@ -7,7 +7,7 @@ import { migrationFolders, type SchemaOwner } from '#platform/db/schemas.ts'
 import { noteAnswers } from '#platform/events/confirmation-store.ts'
 import { listDecisions } from '#platform/events/dead-letter-store.ts'
 import { confirmDirect, markFailed, markPublished } from '#platform/events/outbox-store.ts'
-import { claimReports } from '../../connectors/simulator/store/report-store.ts'
+import { claimReports, noteReports } from '../../connectors/simulator/store/report-store.ts'
 import { writeHoldsPosted } from '../../services/accounts/ledger/store/hold-store.ts'
 import { listSuspenseItemsOfTransfer } from '../../services/accounts/ledger/store/project-balance-store.ts'
 import { writeEnds } from '../../services/billing/store/bill-store.ts'
@@ -137,6 +137,7 @@ it.each<[string, SchemaOwner, (asked: Database) => Promise<unknown>]>([
       ]),
   ],
   ['reports of the simulator', 'simulator', (asked) => claimReports(asked, ['charge'], 10, 1_000)],
+  ['reports that were sent', 'simulator', (asked) => noteReports(asked, [])],
 ])('%s are found by their keys', async (_, service, work) => {
   const other = await createTestDatabase(service, migrationFolders(service))
   try {

@@ -2,6 +2,7 @@
 import { arrayParameter } from '#platform/db/arrays.ts'
 import { byKey } from '#platform/db/by-key.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
+import { asyncCommit } from '#platform/events/outbox.ts'
 import type { Report } from '../domain/report.ts'
 
 const insertPayoutsStatement = sql(
@@ -81,36 +82,58 @@ export async function insertRefund(
   return (await db.row(insertRefundStatement, values)) === undefined
 }
 
-// Earlier reports are found by their key: two `is null` would match `report_due`, and the server would compare every open report with
-// every other.
+// Open reports of a subject are found by its key: two `is null` would match `report_due`, and the server would compare every open
+// report with every other.
+const isOpen = (report: string) => `coalesce(${report}.delivered_at, ${report}.parked_at) is null`
+
+// If the database crashes and loses a claim or its outcome, a report is sent once more.
 const claimReportsStatement = sql(
   'claim_reports',
-  `with due as (
-     select r.subject_id, r.kind, r.position from report r
+  `with ${asyncCommit}, first as (
+     select r.subject_id, r.kind, r.position, r.attempt_id from report r
      where r.delivered_at is null and r.parked_at is null and r.next_at <= clock_now()
        and r.kind = any($3::text[])
        and not exists (
          select from report e where ${byKey('e.subject_id', 'r.subject_id')} and e.kind = r.kind
-           and e.position < r.position and coalesce(e.delivered_at, e.parked_at) is null)
+           and e.position < r.position and ${isOpen('e')})
      order by r.next_at limit $1 for update of r skip locked
+   ), next as (
+     select r.subject_id, r.kind, r.position
+     from first f join report r on ${byKey('r.subject_id', 'f.subject_id')} and r.kind = f.kind
+       and r.position = f.position + 1 and r.attempt_id = f.attempt_id
+     where ${isOpen('r')} and r.next_at <= clock_now()
+     for update of r skip locked
+   ), due as (
+     select subject_id, kind, position from first
+     union all select subject_id, kind, position from next
    )
    update report r set attempts = r.attempts + 1,
      next_at = clock_now() + $2 * interval '1 millisecond'
-   from due d
+   from due d, async_commit
    where ${byKey('r.subject_id', 'd.subject_id')} and r.kind = d.kind and r.position = d.position
+     and async_commit.commits = 'off'
    returning r.subject_id as "subjectId", r.position, r.kind, r.attempt_id as "attemptId", r.outcome,
      r.payment_method as "paymentMethod", r.account_level as "accountLevel", r.reason, r.attempts,
      case r.outcome when 'refused' then (
        select a.refusal from attempt a where a.attempt_id = r.attempt_id
-     ) end as refusal`,
+     ) end as refusal,
+     exists (
+       select from report l where ${byKey('l.subject_id', 'r.subject_id')} and l.kind = r.kind
+         and l.position > r.position and ${isOpen('l')}) as "isFollowed"`,
 )
-/** Takes the first open report of subjects that have one of these kinds due, and keeps others from it for a while. */
+/** A claimed report, and whether later reports about its subject were open when it was claimed. */
+export type ClaimedReport = Report & { isFollowed: boolean }
+
+/**
+ * Takes the first open report of up to `limit` subjects that have one of these kinds due, with the one that follows about the same
+ * attempt, and keeps others from them for a while.
+ */
 export function claimReports(
   db: Queryable,
   kinds: readonly Report['kind'][],
   limit: number,
   leaseMs: number,
-): Promise<Report[]> {
+): Promise<ClaimedReport[]> {
   return db.rows(claimReportsStatement, [limit, leaseMs, kinds])
 }
 
@@ -124,15 +147,18 @@ export type Sent = Pick<Report, 'subjectId' | 'kind' | 'position' | 'attempts'> 
 // The number of attempts names a claim. That a report was accepted stays true after another process has claimed it.
 const noteReportsStatement = sql(
   'note_reports',
-  `update report r set
+  `with ${asyncCommit}
+   update report r set
      delivered_at = case when g.outcome = 'delivered' then clock_now() end,
      parked_at = case when g.outcome = 'dead_letter' then clock_now() end,
      next_at = case when g.outcome = 'again'
        then clock_now() + g.delay_ms * interval '1 millisecond' else r.next_at end,
      last_reason = g.reason
    from unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::integer[], $6::text[],
-     $7::integer[]) as g (subject_id, position, outcome, reason, delay_ms, kind, attempts)
-   where r.subject_id = g.subject_id and r.kind = g.kind and r.position = g.position
+       $7::integer[]) as g (subject_id, position, outcome, reason, delay_ms, kind, attempts),
+     async_commit
+   where async_commit.commits = 'off' and ${byKey('r.subject_id', 'g.subject_id')}
+     and r.kind = g.kind and r.position = g.position
      and r.delivered_at is null and (g.outcome = 'delivered' or r.attempts = g.attempts)`,
 )
 /** Records the outcome of claimed reports. One that another process has claimed since is left to it, unless it was delivered. */

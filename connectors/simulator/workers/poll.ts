@@ -1,5 +1,5 @@
 // A loop that polls for due work of the simulator.
-import { type Loop, startLoop } from '#platform/process/loop.ts'
+import { type Loop, startLoop, type Timers } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 
 /** Due work may be leased to another process. */
@@ -16,11 +16,13 @@ export type PollOptions = {
    * milliseconds. False: nothing was due.
    */
   round: () => Promise<boolean | number>
+  /** The time that the loop runs by; that of the process when unset. */
+  timers?: Timers
 }
 
 /** Starts a loop that looks while there is work, after `notify`, and else once a second for what another process left. */
-export function startPoll({ kind, log, round }: PollOptions): Loop {
-  return startLoop({ kind, log, pauseMs: maxPauseMs, gatherMs: () => 0, round })
+export function startPoll(options: PollOptions): Loop {
+  return startLoop({ ...options, pauseMs: maxPauseMs, gatherMs: () => 0 })
 }
 
 export type DuePollOptions = {
