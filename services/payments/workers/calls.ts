@@ -12,16 +12,16 @@ import {
   systemTimers,
   type Timers,
 } from '#platform/process/loop.ts'
-import { defaultTimeoutMs } from '#platform/rpc/client/client.ts'
 import { wasNotSent } from '#platform/rpc/client/not-sent.ts'
-import { runDetached } from '#platform/rpc/context.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { type BackendCall, isUnsent } from '../domain/backend-call.ts'
 import type { Routing } from '../domain/routing.ts'
 import type { PaymentMetrics } from '../metrics.ts'
 import { announcementOf, type Connectors, isUnimplemented } from '../ports/backend.ts'
-import { type FailedAttempt, markDone, postponeTasks, taskLeaseMs } from '../store/task-store.ts'
+import { type FailedAttempt, markDone, postponeTasks } from '../store/task-store.ts'
+import { createQueue, maxWaiting } from './call-queue.ts'
 import { mover } from './fallback.ts'
+import { maxTransfers, startTransfers } from './transfers.ts'
 
 /** The dependencies of calls. */
 export type CallOptions = {
@@ -37,9 +37,6 @@ export type CallOptions = {
 
 /** The back end takes this many charges or withdrawals in one call. */
 export const maxCharges = 200
-
-/** Transfers in flight: each is a call of its own. */
-const maxTransfers = 32
 
 /** Makes calls of any kinds and ends their tasks; those that fail are due again later. Rejects as a Queryable does. */
 export type MakeCalls = (calls: BackendCall[]) => Promise<void>
@@ -161,10 +158,6 @@ function isRefusal(error: unknown): boolean {
   return error instanceof Failure && !transientReasons.has(error.reason)
 }
 
-/** Maximum of charges, and of transfers, in memory: more than a process writes in a second. The task worker makes further calls. */
-const maxWaiting = 5_000
-/** Maximum wait of a call in memory. One that began later could still run when its lease expires, so it is left to the worker. */
-const maxAgeMs = taskLeaseMs - defaultTimeoutMs
 const pauseMs = 1_000
 /**
  * How long charges are gathered for one call, in milliseconds: `each` for every charge of the call before, at most `max`. So under load
@@ -176,24 +169,6 @@ const gatherMs = { each: 5, max: 100 }
 type DirectCalls = Pick<Loop, 'close'> & {
   /** Never throws, never waits. */
   call: (calls: BackendCall[]) => void
-}
-
-/** Calls whose tasks are leased to this process. */
-type Queue = { push(call: BackendCall): void; take(count: number): BackendCall[]; size(): number }
-
-function createQueue({ nowMs }: Pick<Timers, 'nowMs'>): Queue {
-  const waiting: { call: BackendCall; untilMs: number }[] = []
-  return {
-    push(call) {
-      if (waiting.length < maxWaiting) waiting.push({ call, untilMs: nowMs() + maxAgeMs })
-    },
-    take(count) {
-      const first = waiting.findIndex(({ untilMs }) => untilMs > nowMs())
-      waiting.splice(0, first === -1 ? waiting.length : first)
-      return waiting.splice(0, count).map(({ call }) => call)
-    },
-    size: () => waiting.length,
-  }
 }
 
 type DirectOptions = Pick<CallOptions, 'db' | 'log' | 'connectors'> & { timers?: Timers }
@@ -222,7 +197,6 @@ function startDirectCallsOfOne(
 ): DirectCalls {
   const charges = createQueue(timers)
   const transfers = createQueue(timers)
-  const lanes = new Set<Promise<void>>()
   let lastCount = 1
   let closing = false
 
@@ -234,27 +208,12 @@ function startDirectCallsOfOne(
     async round() {
       const some = charges.take(maxCharges)
       lastCount = Math.max(1, some.length)
-      await make(some)
+      if (some.length > 0) await make(some)
       return charges.size() > 0
     },
   })
 
-  async function transferAll(): Promise<void> {
-    for (let some = transfers.take(1); some.length > 0; some = transfers.take(1)) {
-      await make(some).catch((error: unknown) => {
-        // The worker repeats the call when the lease expires.
-        log.warn({ err: error, kind: some[0]?.kind }, 'item of work failed')
-      })
-    }
-  }
-
-  function transfer(call: BackendCall): void {
-    transfers.push(call)
-    if (lanes.size >= maxTransfers) return
-    const lane = runDetached(transferAll)
-    lanes.add(lane)
-    void lane.finally(() => lanes.delete(lane))
-  }
+  const lanes = startTransfers({ log, timers }, transfers, make)
 
   /** Ends the leases of calls, so that other processes make them at once. */
   async function release(calls: BackendCall[]): Promise<void> {
@@ -273,17 +232,19 @@ function startDirectCallsOfOne(
         return
       }
       for (const one of calls) {
-        if (one.kind === 'refund' || one.kind === 'payout') transfer(one)
+        const isTransfer = one.kind === 'refund' || one.kind === 'payout'
+        if (isTransfer) transfers.push(one)
         else charges.push(one)
       }
       if (charges.size() > 0) loop.notify()
+      if (transfers.size() > 0) lanes.notify()
     },
     async close() {
       closing = true
-      const looped = loop.close()
+      const ended = [loop.close(), lanes.close()]
       // Released first: the calls in flight to a silent back end may take longer than the shutdown timeout.
       await release([...charges.take(maxWaiting), ...transfers.take(maxWaiting)])
-      await Promise.all([looped, ...lanes])
+      await Promise.all(ended)
     },
   }
 }

@@ -1,0 +1,83 @@
+// Tests when direct calls are made: alone at once, and otherwise together.
+import { expect, it } from 'vitest'
+import type { Database } from '#platform/db/db.ts'
+import { createManualTimers } from '#platform/testing/timers.ts'
+import { silentLog } from '../../../test/support/database.ts'
+import type { BackendCall } from '../domain/backend-call.ts'
+import { type Backend, connectorsOf } from '../ports/backend.ts'
+import { startDirectCalls } from './calls.ts'
+
+const common = { connector: null, attempts: 1, unsentAttempts: 0 }
+
+function payoutOf(subjectId: string): BackendCall {
+  const money = { amountMinor: 1n, currency: 'USD' }
+  const mobileNumberE164 = '+12025550108'
+  return { ...common, kind: 'payout', subjectId, projectId: '', ...money, mobileNumberE164 }
+}
+
+/** Direct calls in a time that passes only when the test says so, what they made, and the ids of tasks that they released. */
+function directCalls() {
+  const timers = createManualTimers()
+  const made: string[][] = []
+  const released: string[] = []
+  const ended = Promise.withResolvers<void>()
+  const db = {
+    run: (_: unknown, [ids]: [string[]]) => Promise.resolve(released.push(...ids)),
+  } as unknown as Database
+  const connectors = connectorsOf(new Map([['simulator', {} as Backend]]), 'simulator')
+  const calls = startDirectCalls({ db, log: silentLog, connectors, timers }, (some) => {
+    made.push(some.map(({ subjectId }) => subjectId))
+    return ended.promise
+  })
+  return {
+    made,
+    released,
+    end: ended.resolve,
+    payOut: (...ids: string[]) => calls.call(ids.map(payoutOf)),
+    pass: timers.advance,
+    close: () => calls.close(),
+  }
+}
+
+it('a payout alone is made at once, and those that come within 50 ms after it begin together', async () => {
+  const { made, payOut, pass, end, close } = directCalls()
+  payOut('first')
+  expect(made).toEqual([['first']])
+  await pass(20)
+  payOut('second')
+  await pass(20)
+  payOut('third')
+  expect(made).toHaveLength(1)
+  await pass(10)
+  expect(made).toEqual([['first'], ['second'], ['third']])
+  await pass(50)
+  payOut('fourth')
+  expect(made.at(-1)).toEqual(['fourth'])
+  end()
+  await close()
+})
+
+it('payouts beyond those in flight follow without a pause, and one that comes meanwhile waits for its group', async () => {
+  const { made, payOut, pass, end, close } = directCalls()
+  const ids = Array.from({ length: 40 }, (_, index) => `${index}`)
+  payOut(...ids)
+  expect(made).toHaveLength(32)
+  await pass(20)
+  payOut('late')
+  end()
+  await pass(29)
+  expect(made.flat()).toEqual(ids)
+  await pass(1)
+  expect(made.flat()).toEqual([...ids, 'late'])
+  await close()
+})
+
+it('payouts that wait for their group when their process stops are left to others', async () => {
+  const { made, released, payOut, pass, end, close } = directCalls()
+  payOut('first')
+  payOut('waiting')
+  end()
+  await close()
+  await pass(60)
+  expect([made, released]).toEqual([[['first']], ['waiting']])
+})
