@@ -19,7 +19,7 @@ import type { Connectors } from './ports/backend.ts'
 import type { FindMerchant } from './ports/merchants.ts'
 import { oldestUnreportedRefundS } from './store/refund-store.ts'
 import { taskBacklog } from './store/task-store.ts'
-import { callMaker, startDirectCalls } from './workers/calls.ts'
+import { startCallMaker, startDirectCalls } from './workers/calls.ts'
 import { openRouteTable } from './workers/route-table.ts'
 import { startTasks } from './workers/tasks.ts'
 import { startCounts, startEnquiries, startExpiry, startPayouts } from './workers/workers.ts'
@@ -58,8 +58,16 @@ export async function startPayments(options: EngineOptions): Promise<Engine> {
     oldestUnreportedRefundS: () => oldestUnreportedRefundS(db),
   })
   const failRefund = (refundId: string) => reportRefund(payments, refundId, 'failed')
-  const makeCalls = callMaker({ db, log, connectors, routing, linkKeys, metrics, failRefund })
-  const calls = startDirectCalls({ db, log, connectors }, makeCalls)
+  const { make, close } = startCallMaker({
+    db,
+    log,
+    connectors,
+    routing,
+    linkKeys,
+    metrics,
+    failRefund,
+  })
+  const calls = startDirectCalls({ db, log, connectors }, make)
   const payments: PaymentContext = {
     db,
     storePayment: batchingStore(db),
@@ -77,7 +85,7 @@ export async function startPayments(options: EngineOptions): Promise<Engine> {
   const loops = [
     table,
     calls,
-    startTasks({ db, log }, makeCalls),
+    startTasks({ db, log }, make),
     startExpiry(payments),
     startPayouts(payments),
     ...startEnquiries(payments, connectors),
@@ -89,6 +97,7 @@ export async function startPayments(options: EngineOptions): Promise<Engine> {
     routes: { db, connectors, reload: table.reload },
     async close() {
       await Promise.all(loops.map((loop) => loop.close()))
+      await close()
     },
   }
 }

@@ -9,7 +9,7 @@ import { type Route, routingOf } from '../../services/payments/domain/routing.ts
 import type { Backend } from '../../services/payments/ports/backend.ts'
 import { connectorsOf } from '../../services/payments/ports/backend.ts'
 import { moveCalls, readCalls } from '../../services/payments/store/task-store.ts'
-import { callMaker } from '../../services/payments/workers/calls.ts'
+import { startCallMaker } from '../../services/payments/workers/calls.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { fixedKeys } from '../support/keys.ts'
@@ -80,7 +80,7 @@ it('a charge that its connector refused among others stays there when that canno
   ])
   const any = { projectId: '', currency: '', channel: '', method: '' } as const
   const route: Route = { kind: 'charge', ...any, connector: absent, fallback: second }
-  const make = callMaker({
+  const { make } = startCallMaker({
     db: harness.db,
     log: silentLog,
     connectors: connectorsOf(backends, absent),

@@ -11,7 +11,7 @@ import type { Announcement, Backend } from '../../services/payments/ports/backen
 import { connectorsOf } from '../../services/payments/ports/backend.ts'
 import { oldestUnreportedRefundS } from '../../services/payments/store/refund-store.ts'
 import { taskLeasedUntil } from '../../services/payments/store/task-store.ts'
-import { callMaker, startDirectCalls } from '../../services/payments/workers/calls.ts'
+import { startCallMaker, startDirectCalls } from '../../services/payments/workers/calls.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { fixedKeys } from '../support/keys.ts'
@@ -84,7 +84,7 @@ function hangingCharges(db: Database) {
   const linkKeys = fixedKeys()
   const options = { db, log: silentLog, connectors, routing, linkKeys, metrics, failRefund }
   const timers = { ...systemTimers, nowMs: () => systemTimers.nowMs() + clock.shiftMs }
-  const charges = startDirectCalls({ ...options, timers }, callMaker(options))
+  const charges = startDirectCalls({ ...options, timers }, startCallMaker(options).make)
   return {
     called: called.promise,
     announced,

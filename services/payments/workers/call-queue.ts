@@ -3,11 +3,12 @@ import type { Timers } from '#platform/process/loop.ts'
 import { defaultTimeoutMs } from '#platform/rpc/client/client.ts'
 import type { BackendCall } from '../domain/backend-call.ts'
 import { taskLeaseMs } from '../store/task-store.ts'
+import { endAfterMs } from './ended-tasks.ts'
 
 /** Maximum of calls in a queue: more than a process writes in a second. The task worker makes further calls. */
 export const maxWaiting = 5_000
-/** Maximum wait of a call in memory. One that began later could still run when its lease expires, so it is left to the worker. */
-const maxAgeMs = taskLeaseMs - defaultTimeoutMs
+/** Maximum wait of a call in memory. The task of one that began later could be open when its lease expires, so it is left to the worker. */
+const maxAgeMs = taskLeaseMs - defaultTimeoutMs - endAfterMs
 
 /** Calls in the order in which they came. */
 export type CallQueue = {

@@ -1,11 +1,14 @@
-// Tests when direct calls are made: alone at once, and otherwise together.
+// Tests when direct calls are made, and when their tasks are ended: alone at once, and otherwise together.
 import { expect, it } from 'vitest'
+import { Failure } from '#core/errors/errors.ts'
 import type { Database } from '#platform/db/db.ts'
 import { createManualTimers } from '#platform/testing/timers.ts'
 import { silentLog } from '../../../test/support/database.ts'
+import { fixedKeys } from '../../../test/support/keys.ts'
 import type { BackendCall } from '../domain/backend-call.ts'
+import { routingOf } from '../domain/routing.ts'
 import { type Backend, connectorsOf } from '../ports/backend.ts'
-import { startDirectCalls } from './calls.ts'
+import { startCallMaker, startDirectCalls } from './calls.ts'
 
 const common = { connector: null, attempts: 1, unsentAttempts: 0 }
 
@@ -13,6 +16,11 @@ function payoutOf(subjectId: string): BackendCall {
   const money = { amountMinor: 1n, currency: 'USD' }
   const mobileNumberE164 = '+12025550108'
   return { ...common, kind: 'payout', subjectId, projectId: '', ...money, mobileNumberE164 }
+}
+
+function announcementOf(subjectId: string): BackendCall {
+  const charge = { amountMinor: 1n, paymentChannel: 'payment_link' }
+  return { ...common, kind: 'announce', subjectId, charge } as unknown as BackendCall
 }
 
 /** Direct calls in a time that passes only when the test says so, what they made, and the ids of tasks that they released. */
@@ -80,4 +88,38 @@ it('payouts that wait for their group when their process stops are left to other
   await close()
   await pass(60)
   expect([made, released]).toEqual([[['first']], ['waiting']])
+})
+
+it('the tasks of charges and payouts are deleted together, 500 ms after the first of them was accepted or at the end', async () => {
+  const timers = createManualTimers()
+  const statements: unknown[] = []
+  let failure: Error | undefined
+  const run = ({ name }: { name: string }, [ids, kind]: unknown[]) => {
+    statements.push([name, kind, ids])
+    return failure === undefined ? Promise.resolve(1) : Promise.reject(failure)
+  }
+  const accept = () => Promise.resolve()
+  const backend = { announce: accept, withdraw: accept, payOut: accept } as unknown as Backend
+  const { make, close } = startCallMaker({
+    db: { run } as unknown as Database,
+    log: silentLog,
+    connectors: connectorsOf(new Map([['simulator', backend]]), 'simulator'),
+    routing: () => routingOf([], 'simulator'),
+    metrics: { fellBack: () => undefined },
+    failRefund: () => Promise.reject(new Error('no refund was made')),
+    linkKeys: fixedKeys(),
+    timers,
+  })
+  await make([payoutOf('first')])
+  await timers.advance(300)
+  await make([payoutOf('second'), announcementOf('third')])
+  await timers.advance(199)
+  expect(statements).toEqual([])
+  await timers.advance(1)
+  const deleted = (kind: string, ...ids: string[]) => ['task_delete_done', kind, ids]
+  expect(statements).toEqual([deleted('payout', 'first', 'second'), deleted('announce', 'third')])
+  await make([payoutOf('last')])
+  failure = new Failure('SERVICE_UNAVAILABLE', 'the database is gone')
+  await close()
+  expect(statements.at(-1)).toEqual(deleted('payout', 'last'))
 })

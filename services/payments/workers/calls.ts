@@ -20,6 +20,7 @@ import type { PaymentMetrics } from '../metrics.ts'
 import { announcementOf, type Connectors, isUnimplemented } from '../ports/backend.ts'
 import { type FailedAttempt, markDone, postponeTasks } from '../store/task-store.ts'
 import { createQueue, maxWaiting } from './call-queue.ts'
+import { gatherEnded } from './ended-tasks.ts'
 import { mover } from './fallback.ts'
 import { maxTransfers, startTransfers } from './transfers.ts'
 
@@ -33,6 +34,8 @@ export type CallOptions = {
   metrics: Pick<PaymentMetrics, 'fellBack'>
   /** Records that a refund has failed: its connector has no refunds, and moved nothing. */
   failRefund: (refundId: string) => Promise<void>
+  /** The time that pauses are measured by; that of the process when unset. */
+  timers?: Timers
 }
 
 /** The back end takes this many charges or withdrawals in one call. */
@@ -44,10 +47,18 @@ export type MakeCalls = (calls: BackendCall[]) => Promise<void>
 /** Whether a call that was not sent may go to another connector; `received`: its connector has refused it among others. */
 type Fallback = 'may move' | 'stays' | 'received'
 
-/** Makes the function that calls connectors: many charges or withdrawals in one call, each refund and payout in its own. */
-export function callMaker(options: CallOptions): MakeCalls {
-  const { db, log, connectors, linkKeys } = options
+/** Makes calls until it is closed. */
+export type CallMaker = {
+  make: MakeCalls
+  /** Ends the tasks of the calls that were made. Close it after everything that makes calls. Never rejects. */
+  close(): Promise<void>
+}
+
+/** Starts what calls connectors: many charges or withdrawals in one call, each refund and payout in its own. */
+export function startCallMaker(options: CallOptions): CallMaker {
+  const { db, log } = options
   const moveAway = mover(options)
+  const ended = gatherEnded(options)
   const end = batched<BackendCall, void>({
     maxInFlight: 1,
     maxBatchSize: maxCharges,
@@ -60,26 +71,6 @@ export function callMaker(options: CallOptions): MakeCalls {
     isOfOne: () => false,
   })
 
-  /** Calls of one connector. */
-  async function send(calls: BackendCall[]): Promise<void> {
-    const keys = linkKeys()
-    const backend = connectors.of(calls[0]?.connector ?? null)
-    await Promise.all([
-      backend.announce(
-        calls.flatMap((call) => (call.kind === 'announce' ? [announcementOf(call, keys)] : [])),
-      ),
-      backend.withdraw(
-        calls.flatMap((call) =>
-          call.kind === 'withdraw' ? [{ payerId: call.subjectId, reason: call.reason }] : [],
-        ),
-      ),
-      ...calls.map(async (call) => {
-        if (call.kind === 'refund') await backend.refund({ id: call.subjectId, ...call })
-        if (call.kind === 'payout') await backend.payOut({ id: call.subjectId, ...call })
-      }),
-    ])
-  }
-
   /**
    * Makes calls of one kind to one connector. If the connector refuses the content, makes each call alone, so that one bad item
    * does not block the others.
@@ -88,7 +79,7 @@ export function callMaker(options: CallOptions): MakeCalls {
     const [first] = calls
     if (first === undefined) return
     try {
-      await send(calls)
+      await send(options, calls)
     } catch (error) {
       const { kind, attempts } = first
       log.warn({ err: error, kind, count: calls.length, attempts }, 'back end not notified')
@@ -105,7 +96,9 @@ export function callMaker(options: CallOptions): MakeCalls {
       await Promise.all(moved.map((some) => make(some, 'stays')))
       return
     }
-    await Promise.all(calls.map(end))
+    // Withdrawals and refunds are rare, and their rows are kept.
+    if (first.kind === 'withdraw' || first.kind === 'refund') await Promise.all(calls.map(end))
+    else ended.add(calls)
   }
 
   async function makeEach(calls: BackendCall[], fallback: Fallback): Promise<void> {
@@ -114,14 +107,37 @@ export function callMaker(options: CallOptions): MakeCalls {
     )
   }
 
-  return async (calls) => {
-    const of = (kind: BackendCall['kind']) => calls.filter((call) => call.kind === kind)
-    const together = [...byConnector(of('announce')), ...byConnector(of('withdraw'))]
-    await Promise.all([
-      ...together.map((some) => make(some, 'may move')),
-      makeEach([...of('refund'), ...of('payout')], 'may move'),
-    ])
+  return {
+    async make(calls) {
+      const of = (kind: BackendCall['kind']) => calls.filter((call) => call.kind === kind)
+      const together = [...byConnector(of('announce')), ...byConnector(of('withdraw'))]
+      await Promise.all([
+        ...together.map((some) => make(some, 'may move')),
+        makeEach([...of('refund'), ...of('payout')], 'may move'),
+      ])
+    },
+    close: ended.close,
   }
+}
+
+/** Calls one connector. Rejects as it does. */
+async function send({ connectors, linkKeys }: CallOptions, calls: BackendCall[]): Promise<void> {
+  const keys = linkKeys()
+  const backend = connectors.of(calls[0]?.connector ?? null)
+  await Promise.all([
+    backend.announce(
+      calls.flatMap((call) => (call.kind === 'announce' ? [announcementOf(call, keys)] : [])),
+    ),
+    backend.withdraw(
+      calls.flatMap((call) =>
+        call.kind === 'withdraw' ? [{ payerId: call.subjectId, reason: call.reason }] : [],
+      ),
+    ),
+    ...calls.map(async (call) => {
+      if (call.kind === 'refund') await backend.refund({ id: call.subjectId, ...call })
+      if (call.kind === 'payout') await backend.payOut({ id: call.subjectId, ...call })
+    }),
+  ])
 }
 
 /** Fails a refund that its connector can never make. */
@@ -171,7 +187,7 @@ type DirectCalls = Pick<Loop, 'close'> & {
   call: (calls: BackendCall[]) => void
 }
 
-type DirectOptions = Pick<CallOptions, 'db' | 'log' | 'connectors'> & { timers?: Timers }
+type DirectOptions = Pick<CallOptions, 'db' | 'log' | 'connectors' | 'timers'>
 
 /** Starts direct calls, with a queue for each connector, so that a connector that hangs delays no other. */
 export function startDirectCalls(options: DirectOptions, make: MakeCalls): DirectCalls {
