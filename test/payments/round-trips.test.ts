@@ -107,10 +107,10 @@ it.each([1, 20])('%i reports that come together cost the statements of one', asy
   }
   const began = await cost(() => report('processing'))
   const paid = await cost(() => report('paid'))
-  // The lock, the payment and earlier reports; then the payment, the payer, the report and the event.
-  expect(began).toBe(7)
-  // And the payee, what moved, the payout's task, and the end of the attempt.
-  expect(paid).toBe(11)
+  // The lock, the payment and earlier reports; then the payment, the payer, and the report with the event.
+  expect(began).toBe(6)
+  // And the payee, and the end of the attempt; what moved and the payout's task are inserted with the report.
+  expect(paid).toBe(8)
 })
 
 function request(payerCount: number, payeeCount: number): NewPayment {

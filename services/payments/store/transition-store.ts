@@ -1,7 +1,5 @@
 // Writes the decisions of a batch of changes.
-import { type ArrayType, arrayParameter } from '#platform/db/arrays.ts'
 import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
-import { leasedUntil } from '#platform/events/outbox.ts'
 import type { Decision } from '../domain/decision.ts'
 import { addPath, roundsOf } from '../domain/moves.ts'
 import {
@@ -12,9 +10,14 @@ import {
   paymentMachine,
   payoutMachine,
 } from '../domain/payment.ts'
-import type { StoredEvent } from '../domain/stored-event.ts'
 import { expiryCheckTime, type Transition } from '../domain/transition.ts'
-import { taskLeasedUntil } from './task-store.ts'
+import {
+  arraysOf,
+  type Column,
+  insertRows,
+  type OfTransition,
+  type PaymentEvent,
+} from './transition-row-store.ts'
 
 // `u` has the new values of rows. Each row is updated only if it still has the state in which it was read. The connector of a row
 // is never overwritten here: only `moveCalls` (task-store.ts) changes it.
@@ -50,18 +53,6 @@ const updatePayees = sql(
    where payee.payee_id = u.payee_id and payee.payout_state = u.from_state::payout_state`,
 )
 
-const insertSettlements = sql(
-  'settlement_insert',
-  `insert into settlement (settlement_id, project_id, payment_id, kind, payer_id, payee_id,
-     attempt_id, reverses_id, amount_minor, currency, create_time)
-   select settlement_id, project_id, payment_id, kind::settlement_kind, payer_id, payee_id,
-     attempt_id, reverses_id, amount_minor, currency, create_time
-   from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::uuid[], $7::text[],
-     $8::uuid[], $9::bigint[], $10::text[], $11::timestamptz[])
-     as s (settlement_id, project_id, payment_id, kind, payer_id, payee_id, attempt_id, reverses_id,
-       amount_minor, currency, create_time)`,
-)
-
 const insertRefunds = sql(
   'refund_insert',
   `insert into refund (refund_id, project_id, payment_id, payer_id, amount_minor, currency,
@@ -70,35 +61,6 @@ const insertRefunds = sql(
    from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::bigint[], $6::text[],
      $7::timestamptz[])
      as r (refund_id, project_id, payment_id, payer_id, amount_minor, currency, create_time)`,
-)
-
-const insertTasks = sql(
-  'task_insert',
-  `insert into task (subject_id, kind, project_id, payment_id, reason, create_time, next_time,
-     attempts)
-   select subject_id, kind::task_kind, project_id, payment_id, reason::payment_state, create_time,
-     ${taskLeasedUntil}, 1
-   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[])
-     as t (subject_id, kind, project_id, payment_id, reason, create_time)`,
-)
-
-const insertEvents = sql(
-  'event_insert',
-  `insert into outbox (event_id, subject, project_id, payload, traceparent, request_id, occurred_at,
-     next_at)
-   select event_id, subject, project_id, payload, traceparent, request_id, occurred_at,
-     ${leasedUntil}
-   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bytea[], $5::text[], $6::text[],
-     $7::timestamptz[])
-     as e (event_id, subject, project_id, payload, traceparent, request_id, occurred_at)`,
-)
-
-const insertReports = sql(
-  'charge_report_insert',
-  `insert into charge_report (payer_id, attempt_id, outcome, refusal_reason, report_time)
-   select payer_id, attempt_id, outcome::charge_outcome, refusal_reason, report_time
-   from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
-     as r (payer_id, attempt_id, outcome, refusal_reason, report_time)`,
 )
 
 const insertAttempts = sql(
@@ -137,9 +99,6 @@ const insertReasons = sql(
    from unnest($1::uuid[], $2::uuid[], $3::text[]) as r (payment_id, project_id, reason)`,
 )
 
-/** An event of a payment, with the other columns of its row. */
-export type PaymentEvent = StoredEvent & { projectId: string; occurredAt: Date }
-
 /**
  * Writes decisions in the transaction that holds the locks of their payments, in one round trip; those of one payment in
  * their order. Each row is changed only from the state in which it was read; StaleRow is thrown, and all of it rolled
@@ -153,17 +112,14 @@ export async function writeDecisions(
   const transitions = decisions.flatMap(({ transition }) => transition ?? [])
   await Promise.all([
     ...writeStates(tx, transitions),
-    ...writeMoney(tx, transitions),
+    insertRows(tx, {
+      settlements: eachOf(transitions, ({ settlements }) => settlements),
+      tasks: eachOf(transitions, ({ tasks }) => tasks),
+      reports: decisions.flatMap(({ report }) => report ?? []),
+      events,
+    }),
+    writeRefunds(tx, transitions),
     ...writeAttempts(tx, decisions),
-    write(tx, insertEvents, events, [
-      ['uuid', (event) => event.eventId],
-      ['text', (event) => event.subject],
-      ['uuid', (event) => event.projectId],
-      ['bytea', (event) => event.payload],
-      ['text', (event) => event.traceparent],
-      ['text', (event) => event.requestId],
-      ['timestamptz', (event) => event.occurredAt],
-    ]),
   ])
 }
 
@@ -174,18 +130,14 @@ export class StaleRow extends Error {
   }
 }
 
-type Column<T> = [ArrayType, (row: T) => unknown]
-
-/** Runs a statement with one array for each column, unless there are no rows; returns the number of rows that it wrote. */
+/** Runs a statement unless there are no rows; returns the number of rows that it wrote. */
 async function write<T>(
   tx: Queryable,
   statement: Sql,
   rows: readonly T[],
   columns: Column<T>[],
 ): Promise<number> {
-  if (rows.length === 0) return 0
-  const parameters = columns.map(([type, read]) => arrayParameter(type, rows.map(read)))
-  return tx.run(statement, parameters)
+  return rows.length === 0 ? 0 : tx.run(statement, arraysOf(rows, columns))
 }
 
 /** Like `write`. Throws StaleRow unless every row was written. */
@@ -260,76 +212,37 @@ function withRows<M extends { id: string }, R>(
   })
 }
 
-/** Movements of money, refunds and tasks. */
-function writeMoney(tx: Queryable, transitions: readonly Transition[]): Promise<unknown>[] {
-  const each = <T>(read: (transition: Transition) => readonly T[]) =>
-    transitions.flatMap(({ payment, now, ...rest }) =>
-      read({ payment, now, ...rest }).map((row) => ({ ...row, payment, now })),
-    )
-  return [
-    write(
-      tx,
-      insertSettlements,
-      each(({ settlements }) => settlements),
-      [
-        ['uuid', (row) => row.settlementId],
-        ['uuid', (row) => row.payment.projectId],
-        ['uuid', (row) => row.payment.paymentId],
-        ['text', (row) => row.kind],
-        ['uuid', (row) => row.payerId],
-        ['uuid', (row) => row.payeeId],
-        ['text', (row) => row.attemptId],
-        ['uuid', (row) => row.reversesId],
-        ['bigint', (row) => row.amountMinor],
-        ['text', (row) => row.payment.currency],
-        ['timestamptz', (row) => row.now],
-      ],
-    ),
-    write(
-      tx,
-      insertRefunds,
-      each(({ refunds }) => refunds),
-      [
-        ['uuid', (row) => row.refundId],
-        ['uuid', (row) => row.payment.projectId],
-        ['uuid', (row) => row.payment.paymentId],
-        ['uuid', (row) => row.payerId],
-        ['bigint', (row) => row.amountMinor],
-        ['text', (row) => row.payment.currency],
-        ['timestamptz', (row) => row.now],
-      ],
-    ),
-    write(
-      tx,
-      insertTasks,
-      each(({ tasks }) => tasks),
-      [
-        ['uuid', (row) => row.subjectId],
-        ['text', (row) => row.kind],
-        ['uuid', (row) => row.payment.projectId],
-        ['uuid', (row) => row.payment.paymentId],
-        ['text', (row) => row.reason],
-        ['timestamptz', (row) => row.now],
-      ],
-    ),
-  ]
+/** Some rows of transitions, each with the payment and the time of its transition. */
+function eachOf<T>(
+  transitions: readonly Transition[],
+  read: (transition: Transition) => readonly T[],
+): OfTransition<T>[] {
+  return transitions.flatMap((transition) => {
+    const { payment, now } = transition
+    return read(transition).map((row) => ({ ...row, payment, now }))
+  })
 }
 
-/** Reports of the back end, attempts of ours, refunds that have ended, and the reasons of new ones. */
+function writeRefunds(tx: Queryable, transitions: readonly Transition[]): Promise<unknown> {
+  return write(
+    tx,
+    insertRefunds,
+    eachOf(transitions, ({ refunds }) => refunds),
+    [
+      ['uuid', (row) => row.refundId],
+      ['uuid', (row) => row.payment.projectId],
+      ['uuid', (row) => row.payment.paymentId],
+      ['uuid', (row) => row.payerId],
+      ['bigint', (row) => row.amountMinor],
+      ['text', (row) => row.payment.currency],
+      ['timestamptz', (row) => row.now],
+    ],
+  )
+}
+
+/** Attempts of ours, refunds that have ended, and the reasons of new ones. */
 function writeAttempts(tx: Queryable, decisions: readonly Decision[]): Promise<unknown>[] {
   return [
-    write(
-      tx,
-      insertReports,
-      decisions.flatMap(({ report }) => report ?? []),
-      [
-        ['uuid', (row) => row.payerId],
-        ['text', (row) => row.attemptId],
-        ['text', (row) => row.outcome],
-        ['text', (row) => row.refusalReason],
-        ['timestamptz', (row) => row.time],
-      ],
-    ),
     write(
       tx,
       insertAttempts,
