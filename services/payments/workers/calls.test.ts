@@ -42,8 +42,13 @@ function directCalls() {
     released,
     end: ended.resolve,
     payOut: (...ids: string[]) => calls.call(ids.map(payoutOf)),
+    announce: (...ids: string[]) => calls.call(ids.map(announcementOf)),
     pass: timers.advance,
-    close: () => calls.close(),
+    async close() {
+      const closed = calls.close()
+      await timers.advance(100)
+      await closed
+    },
   }
 }
 
@@ -88,6 +93,46 @@ it('payouts that wait for their group when their process stops are left to other
   await close()
   await pass(60)
   expect([made, released]).toEqual([[['first']], ['waiting']])
+})
+
+it('a charge alone is announced after 5 ms, and those that come within 40 ms after a call began share one', async () => {
+  const { made, announce, pass, end, close } = directCalls()
+  await pass(0)
+  announce('first')
+  await pass(4)
+  expect(made).toEqual([])
+  await pass(1)
+  expect(made).toEqual([['first']])
+  await pass(10)
+  announce('second')
+  await pass(5)
+  end()
+  await pass(24)
+  announce('third')
+  expect(made).toHaveLength(1)
+  await pass(1)
+  expect(made).toEqual([['first'], ['second', 'third']])
+  await pass(100)
+  announce('fourth')
+  await pass(4)
+  expect(made).toHaveLength(2)
+  await pass(1)
+  expect(made.at(-1)).toEqual(['fourth'])
+  await close()
+})
+
+it('charges that fill a call are announced without a pause', async () => {
+  const { made, announce, pass, end, close } = directCalls()
+  await pass(0)
+  announce('first')
+  await pass(5)
+  announce(...Array.from({ length: 401 }, (_, index) => `${index}`))
+  end()
+  await pass(0)
+  expect(made.map(({ length }) => length)).toEqual([1, 200, 200])
+  await pass(100)
+  expect(made.at(-1)).toEqual(['400'])
+  await close()
 })
 
 it('the tasks of charges and payouts are deleted together, 500 ms after the first of them was accepted or at the end', async () => {

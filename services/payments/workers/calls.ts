@@ -176,10 +176,10 @@ function isRefusal(error: unknown): boolean {
 
 const pauseMs = 1_000
 /**
- * How long charges are gathered for one call, in milliseconds: `each` for every charge of the call before, at most `max`. So under load
- * calls are large, and at rest a charge waits for 5 ms.
+ * How long charges are gathered for one call, in milliseconds: `each` for every charge of the call before, at most `max`, and until
+ * `spacing` after that call began. So under load calls are large, and at rest a charge waits for 5 ms.
  */
-const gatherMs = { each: 5, max: 100 }
+const gatherMs = { each: 5, max: 100, spacing: 40 }
 
 /** Takes calls whose tasks were committed. */
 type DirectCalls = Pick<Loop, 'close'> & {
@@ -214,18 +214,28 @@ function startDirectCallsOfOne(
   const charges = createQueue(timers)
   const transfers = createQueue(timers)
   let lastCount = 1
+  let announcedMs = Number.NEGATIVE_INFINITY
   let closing = false
 
   const loop = startLoop({
     kind: 'charge announcements',
     log,
     pauseMs,
-    gatherMs: () => Math.min(gatherMs.max, gatherMs.each * lastCount),
+    timers,
+    gatherMs() {
+      const earliestMs = Math.min(gatherMs.max, gatherMs.each * lastCount)
+      return Math.max(earliestMs, announcedMs + gatherMs.spacing - timers.nowMs())
+    },
     async round() {
       const some = charges.take(maxCharges)
       lastCount = Math.max(1, some.length)
-      if (some.length > 0) await make(some)
-      return charges.size() > 0
+      if (some.length > 0) {
+        announcedMs = timers.nowMs()
+        await make(some)
+      }
+      // What came during the call is gathered, unless it fills one.
+      if (charges.size() >= maxCharges) return true
+      return charges.size() > 0 ? 0 : false
     },
   })
 
