@@ -71,8 +71,9 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
 
   const payContext = { db, reportsWritten: workers.reporters.payments.notify }
   const pages = { ...payContext, checkoutOrigin, basePath: basePathOf(publicUrl) }
-  const chargesChanged = workers.actor.notify
-  const charges = chargeService({ ...payContext, chargesChanged, publicUrl, checkoutOrigin })
+  const { notifyIn: chargesAnnounced, notify: chargesWithdrawn } = workers.actor
+  const actContext = { ...payContext, chargesAnnounced, chargesWithdrawn }
+  const charges = chargeService({ ...actContext, publicUrl, checkoutOrigin })
   const reviews = reviewService({
     db,
     reviewsWritten: workers.reviewer.notify,

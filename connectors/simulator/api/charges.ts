@@ -47,8 +47,10 @@ const wireOutcomes: Record<Outcome['outcome'], AttemptOutcome> = {
 }
 /** What the handlers need of the process. */
 export type ServiceContext = PayContext & {
-  /** Called when a charge was announced or withdrawn, since a payer may have a planned act. */
-  chargesChanged: () => void
+  /** Called when charges were announced of which a payer acts in so many milliseconds, or later. */
+  chargesAnnounced: (firstActInMs: number) => void
+  /** Called when charges were withdrawn, since a payer may have a planned act. */
+  chargesWithdrawn: () => void
   /** Where browsers reach this process, without a slash at the end. */
   publicUrl: string
   /** Origin of the pages that show our card form. */
@@ -60,7 +62,7 @@ export type ServiceContext = PayContext & {
  * CHARGE_NOT_FOUND, and an attempt of another charge with REFERENCE_CONFLICT.
  */
 export function chargeService(context: ServiceContext): ServiceImpl<typeof ChargeService> {
-  const { db, chargesChanged, publicUrl, checkoutOrigin } = context
+  const { db, chargesAnnounced, chargesWithdrawn, publicUrl, checkoutOrigin } = context
   return {
     async announceCharges({ charges }) {
       const read = charges.map(readCharge)
@@ -70,7 +72,9 @@ export function chargeService(context: ServiceContext): ServiceImpl<typeof Charg
         behaviour: behaviourOf(charge.mobileNumber),
       }))
       await insertCharges(db, announced)
-      if (announced.some(({ behaviour }) => behaviour !== undefined)) chargesChanged()
+      // Every payer acts first after the time between their acts.
+      const actsInMs = announced.flatMap(({ behaviour }) => behaviour?.everyMs ?? [])
+      if (actsInMs.length > 0) chargesAnnounced(Math.min(...actsInMs))
       return {}
     },
     async withdrawCharges({ withdrawals }) {
@@ -81,7 +85,7 @@ export function chargeService(context: ServiceContext): ServiceImpl<typeof Charg
       // Each charge once; the first withdrawal in the list counts, as it would in calls of their own.
       const distinct = new Map(read.toReversed().map((entry) => [entry.chargeId, entry]))
       await withdrawCharges(db, [...distinct.values()])
-      chargesChanged()
+      chargesWithdrawn()
       return {}
     },
     async payWithWallet({ chargeId, attemptId, pin }) {

@@ -1,7 +1,6 @@
 // Performs the planned acts of payers: pay, refuse, pay late. The plans are in people.ts.
 import { randomId } from '#core/identity/id.ts'
 import type { Database } from '#platform/db/db.ts'
-import type { Loop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { decidePlannedAct } from '../domain/charge.ts'
 import { advanceCharges, insertAttempts } from '../store/attempt-store.ts'
@@ -11,7 +10,7 @@ import {
   type DueCharge,
   waitForNextAct,
 } from '../store/charge-store.ts'
-import { startDuePoll } from './poll.ts'
+import { type DuePoll, startDuePoll } from './poll.ts'
 
 const batch = 200
 
@@ -23,7 +22,7 @@ export type ActorOptions = {
 }
 
 /** Acts until closed. */
-export function startActor(options: ActorOptions): Loop {
+export function startActor(options: ActorOptions): DuePoll {
   return startDuePoll({
     kind: 'charges',
     log: options.log,
@@ -41,17 +40,13 @@ async function actDue({ db, reportsWritten }: Omit<ActorOptions, 'log'>): Promis
     if (due.length === 0) return 0
     const acts = due.map(decide)
     const made = acts.flatMap(({ attempt }) => attempt ?? [])
-    if (made.length > 0) {
-      await insertAttempts(
-        tx,
-        made.map(({ row }) => row),
-      )
-      await advanceCharges(
-        tx,
-        made.map(({ advance }) => advance),
-      )
-    }
-    await advancePlans(tx, acts)
+    const rows = made.map(({ row }) => row)
+    const advances = made.map(({ advance }) => advance)
+    // Sent together, and executed in this order.
+    await Promise.all([
+      ...(made.length > 0 ? [insertAttempts(tx, rows), advanceCharges(tx, advances)] : []),
+      advancePlans(tx, acts),
+    ])
     return due.length
   })
   if (count > 0) reportsWritten()

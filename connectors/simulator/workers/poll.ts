@@ -1,5 +1,5 @@
 // A loop that polls for due work of the simulator.
-import { type Loop, startLoop, type Timers } from '#platform/process/loop.ts'
+import { type Loop, startLoop, systemTimers, type Timers } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 
 /** Due work may be leased to another process. */
@@ -33,20 +33,46 @@ export type DuePollOptions = {
   waitMs: () => Promise<number | undefined>
   /** Does what is due. */
   workOff: () => Promise<void>
+  /** The time that the loop runs by; that of the process when unset. */
+  timers?: Timers
+}
+
+/** A loop over work with a time. */
+export type DuePoll = Loop & {
+  /** Call it when work was stored that is due in so many milliseconds: cuts the pause short only if it ends later. */
+  notifyIn(ms: number): void
 }
 
 /** Starts a loop over work with a time: it asks for the time alone while nothing is due. */
-export function startDuePoll({ kind, log, waitMs, workOff }: DuePollOptions): Loop {
-  return startPoll({
+export function startDuePoll(options: DuePollOptions): DuePoll {
+  const { kind, log, waitMs, workOff, timers = systemTimers } = options
+  // When the pause ends. A round may have asked before the work was stored.
+  let wakeAtMs = Number.POSITIVE_INFINITY
+
+  async function pauseAfterRound(): Promise<number> {
+    const ms = await waitMs()
+    // What is planned meanwhile by another process is seen within a second.
+    if (ms === undefined) return maxPauseMs
+    if (ms > 0) return Math.min(Math.max(ms, busyPauseMs), maxPauseMs)
+    await workOff()
+    return busyPauseMs
+  }
+
+  const loop = startPoll({
     kind,
     log,
+    timers,
     async round() {
-      const ms = await waitMs()
-      if (ms === undefined) return false
-      // What is planned meanwhile by another process is seen within a second.
-      if (ms > 0) return Math.min(Math.max(ms, busyPauseMs), maxPauseMs)
-      await workOff()
-      return busyPauseMs
+      wakeAtMs = Number.POSITIVE_INFINITY
+      const ms = await pauseAfterRound()
+      wakeAtMs = timers.nowMs() + ms
+      return ms
     },
   })
+  return {
+    ...loop,
+    notifyIn(ms) {
+      if (timers.nowMs() + ms < wakeAtMs) loop.notify()
+    },
+  }
 }
