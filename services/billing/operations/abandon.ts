@@ -6,10 +6,10 @@ import type { Ledger } from '../ports/ledger.ts'
 import {
   type AbandonedHold,
   abandonClaim,
+  claimAbandonedHolds,
   type DueHold,
   forgetHold,
   postponeRelease,
-  takeAbandoned,
 } from '../store/abandoned-store.ts'
 import { dropClaim } from '../store/bill-store.ts'
 
@@ -118,7 +118,7 @@ export function startReleasing(options: AbandonOptions): Loop {
     idlePauseMs,
     async round() {
       await freeUnfreed(options)
-      const holds = await takeAbandoned(db, batchSize, { leaseMs, lateMs })
+      const holds = await claimAbandonedHolds(db, batchSize, { leaseMs, lateMs })
       await forEachOf(holds, { width, kind: 'abandoned_hold', log }, (hold) =>
         release(options, hold),
       )

@@ -9,7 +9,7 @@ import { type Biller, checkProduct, type Product } from '../domain/catalogue.ts'
 import { insertAudit } from '../store/audit-store.ts'
 import { type EndDraft, findByTransaction, writeEnds } from '../store/bill-store.ts'
 import { putBiller, putProduct } from '../store/catalogue-store.ts'
-import { enquireAgain, takeReview } from '../store/review-store.ts'
+import { enquireAgain, lockReview } from '../store/review-store.ts'
 import { writeBillEnd } from './outcome.ts'
 import type { Billing } from './pay.ts'
 
@@ -115,7 +115,7 @@ export async function resolveReview(
       if (decision.kind === 'again') {
         await rejectWaiting(tx, { projectId, subjectId: transactionId }, actor, note)
       }
-      const target = await takeReview(tx, projectId, transactionId, leaseToken)
+      const target = await lockReview(tx, projectId, transactionId, leaseToken)
       if (target === undefined) throw notInReview()
       await insertAudit(tx, { ...actor, action: `review_${decision.kind}`, target, note })
       return work(tx)

@@ -53,7 +53,7 @@ export async function abandonEnded(db: Queryable, billPaymentId: string): Promis
   await db.run(abandonEndedStatement, [billPaymentId])
 }
 
-const takeStatement = sql(
+const claimStatement = sql(
   'abandoned_take',
   `with due as (
      select bill_payment_id from abandoned_hold
@@ -68,13 +68,13 @@ const takeStatement = sql(
      h.abandon_time < clock_now() - $3 * interval '1 millisecond' as "isLate"`,
 )
 
-/** Takes holds for `leaseMs`; those abandoned `lateMs` ago are late. */
-export function takeAbandoned(
+/** Claims holds for `leaseMs`; those abandoned `lateMs` ago are late. */
+export function claimAbandonedHolds(
   db: Queryable,
   limit: number,
   { leaseMs, lateMs }: { leaseMs: number; lateMs: number },
 ): Promise<DueHold[]> {
-  return db.rows(takeStatement, [limit, leaseMs, lateMs])
+  return db.rows(claimStatement, [limit, leaseMs, lateMs])
 }
 
 const forgetStatement = sql(

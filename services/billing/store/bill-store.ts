@@ -339,7 +339,7 @@ export function writeUnclear(
   return billWhere(db, unclearStatement, [billPaymentId, leaseToken, enquiries, waitS ?? null])
 }
 
-const dueStatement = sql(
+const claimDueStatement = sql(
   'bill_due',
   `with due as (
      select bill_payment_id from bill_payment
@@ -351,13 +351,13 @@ const dueStatement = sql(
 )
 
 /** Claims payments that are due for an enquiry, for `leaseMs`. Locked rows are skipped. */
-export async function takeDue(
+export async function claimDueBills(
   db: Queryable,
   limit: number,
   leaseToken: string,
   leaseMs: number,
 ): Promise<Bill[]> {
-  const rows = await db.rows<BillRow>(dueStatement, [limit, leaseToken, leaseMs])
+  const rows = await db.rows<BillRow>(claimDueStatement, [limit, leaseToken, leaseMs])
   return rows.map(billOf)
 }
 

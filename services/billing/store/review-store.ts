@@ -32,7 +32,7 @@ export function listReviews(
   return db.rows(listStatement, [...place, limit, id ?? null])
 }
 
-const takeStatement = sql(
+const lockStatement = sql(
   'review_take',
   `update bill_payment set lease_token = $3
    where project_id = $1 and transaction_id = $2 and state = 'review'
@@ -40,13 +40,13 @@ const takeStatement = sql(
 )
 
 /** Locks one within a transaction; undefined when it does not wait for an operator. */
-export async function takeReview(
+export async function lockReview(
   tx: Queryable,
   projectId: string,
   transactionId: string,
   leaseToken: string,
 ): Promise<string | undefined> {
-  const row = await tx.row<{ id: string }>(takeStatement, [projectId, transactionId, leaseToken])
+  const row = await tx.row<{ id: string }>(lockStatement, [projectId, transactionId, leaseToken])
   return row?.id
 }
 

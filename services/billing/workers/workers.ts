@@ -6,7 +6,7 @@ import { giveUp } from '../operations/abandon.ts'
 import { writeOutcome } from '../operations/outcome.ts'
 import type { Billing } from '../operations/pay.ts'
 import { abandonEnded } from '../store/abandoned-store.ts'
-import { takeDue } from '../store/bill-store.ts'
+import { claimDueBills } from '../store/bill-store.ts'
 import {
   claimUnpostedOutcomes,
   markPosted,
@@ -33,7 +33,7 @@ export function startEnquiries(billing: Billing): Loop {
     idlePauseMs,
     async round() {
       const leaseToken = billing.issueToken()
-      const bills = await takeDue(db, batchSize, leaseToken, leaseMs)
+      const bills = await claimDueBills(db, batchSize, leaseToken, leaseMs)
       await forEachOf(bills, { width, kind: 'enquiry', log }, (bill) =>
         resolveUnknownOutcome(billing, bill, leaseToken),
       )

@@ -5,7 +5,7 @@ import type { Leased, Outcome, ShownState, TransactionState } from '../domain/tr
 import { columns, readRow, type TransactionRow } from './transaction-row.ts'
 import type { Lease } from './transaction-store.ts'
 
-const takeStatement = sql(
+const claimStatement = sql(
   'transaction_take',
   `with due as (
      select movement_id as due_id from transaction
@@ -19,8 +19,12 @@ const takeStatement = sql(
 )
 
 /** Claims due rows. Locks them for this one statement; locked ones are skipped. */
-export async function takeDue(db: Queryable, limit: number, lease: Lease): Promise<Leased[]> {
-  const rows = await db.rows<TransactionRow>(takeStatement, [limit, lease.token, lease.ms])
+export async function claimDueTransactions(
+  db: Queryable,
+  limit: number,
+  lease: Lease,
+): Promise<Leased[]> {
+  const rows = await db.rows<TransactionRow>(claimStatement, [limit, lease.token, lease.ms])
   return rows.map((row) => ({ ...readRow(row), leaseToken: lease.token }))
 }
 

@@ -6,7 +6,7 @@ import type { Leased } from '../domain/transaction.ts'
 import { executeTransfer } from '../operations/claim.ts'
 import type { Institution } from '../operations/institution.ts'
 import { notifyQuote } from '../operations/quotes.ts'
-import { postponeTransaction, takeDue } from '../store/work-store.ts'
+import { claimDueTransactions, postponeTransaction } from '../store/work-store.ts'
 import { stepTransfer } from './transfer.ts'
 
 const batchSize = 64
@@ -22,7 +22,7 @@ export function startWorker(institution: Institution): Loop {
     idlePauseMs: 1_000,
     async round() {
       const lease = { token: randomId(), ms: settings.leaseMs }
-      const rows = await takeDue(db, batchSize, lease)
+      const rows = await claimDueTransactions(db, batchSize, lease)
       const options = { width, kind: 'transaction', log }
       await forEachOf(rows, options, (row) => workOn(institution, row))
       return rows.length === batchSize

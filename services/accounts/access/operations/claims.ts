@@ -6,7 +6,7 @@ import {
   type Item,
   type ItemClaim,
   lockClaim,
-  takeItem,
+  upsertClaim,
 } from '../store/claim-store.ts'
 import { insertAudit } from '../store/project-store.ts'
 import type { Actor } from './change.ts'
@@ -22,7 +22,7 @@ export function claimItem(
   takeOverFrom: string,
 ): Promise<ItemClaim> {
   return db.transaction(async (tx) => {
-    const taken = await takeItem(tx, item, caller, takeOverFrom)
+    const taken = await upsertClaim(tx, item, caller, takeOverFrom)
     // Its row is locked when it was not taken, so it is still there.
     if (taken === undefined) return own(await lockClaim(tx, item), caller)
     const { takenFrom } = taken

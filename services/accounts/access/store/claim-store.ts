@@ -13,7 +13,7 @@ export type ItemClaim = Item & { holder: string; claimTime: Date; takenFrom: str
 const columns = (of: string) => `${of}.kind, ${of}.item_id as "itemId", ${of}.holder,
      ${of}.claim_time as "claimTime", ${of}.taken_from as "takenFrom"`
 
-const takeStatement = sql(
+const upsertStatement = sql(
   'item_claim_take',
   `insert into item_claim (kind, item_id, holder) values ($1, $2, $3)
    on conflict (kind, item_id) do update
@@ -26,13 +26,13 @@ const takeStatement = sql(
  * Claims an item that nobody has, or takes it over from the holder `takeOverFrom`; undefined when someone else has it, or
  * the same holder already. Locks its row in each case.
  */
-export function takeItem(
+export function upsertClaim(
   tx: Queryable,
   { kind, itemId }: Item,
   holder: string,
   takeOverFrom: string,
 ): Promise<ItemClaim | undefined> {
-  return tx.row(takeStatement, [kind, itemId, holder, takeOverFrom])
+  return tx.row(upsertStatement, [kind, itemId, holder, takeOverFrom])
 }
 
 const lockStatement = sql(
