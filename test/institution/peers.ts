@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import type { Reason } from '#core/errors/errors.ts'
+import type { Failure } from '#core/errors/errors.ts'
 import {
   CancelTransferResponseSchema,
   type CreateTransferRequest,
@@ -134,7 +134,7 @@ export function newBackend() {
     isDown: false,
     isMoving: false,
     /** With what each new transfer is refused; undefined: it is accepted. */
-    refusesWith: undefined as Reason | undefined,
+    refusesWith: undefined as Failure | undefined,
   }
   const answer = <T>(work: () => T): T => {
     if (state.isDown) {
@@ -150,7 +150,7 @@ export function newBackend() {
           state.creates += 1
           const request = create(CreateTransferRequestSchema, init(asked))
           const { transferId } = request
-          if (state.refusesWith !== undefined) throw no(state.refusesWith)
+          if (state.refusesWith !== undefined) throw state.refusesWith
           if (refused.has(transferId)) throw no('REFERENCE_REFUSED')
           const known = transfers.get(transferId)
           const bytes = (one: MessageInitShape<typeof CreateTransferRequestSchema>) =>

@@ -1,13 +1,17 @@
 // Transactions that wait for the back end: held, submitted, queried, reversed, completed; the outcome is never guessed.
 import { randomUUID } from 'node:crypto'
+import { Code, ConnectError } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Failure } from '#core/errors/errors.ts'
 import { TransferState } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { TransactionStatus, TransactionType } from '#gen/payweave/institution/v1/institution_pb.js'
 import { TransferOutcome } from '#gen/payweave/institution/v1/transfer_report_pb.js'
 import { listActions } from '#platform/actions/action-store.ts'
+import { toFailure } from '#platform/rpc/errors.ts'
 import { businessTime } from '#platform/testing/business-time.ts'
 import { bringForward } from '../../services/institution/store/work-store.ts'
 import { eventually } from '../support/eventually.ts'
+import { no } from './accounts.ts'
 import { type Harness, type Order, refusal, settings, startHarness } from './harness.ts'
 
 let harness: Harness
@@ -17,6 +21,20 @@ beforeAll(async () => {
 afterAll(() => harness.stop())
 
 const outside = { accountNumber: 'ELSEWHERE-1', organizationId: 'Far Bank' }
+
+const refusalCodes = [
+  Code.InvalidArgument,
+  Code.NotFound,
+  Code.AlreadyExists,
+  Code.FailedPrecondition,
+  Code.OutOfRange,
+]
+const undecidedCodes = [Code.Unimplemented, Code.PermissionDenied, Code.Unknown]
+
+/** The error of a back end that has no library of ours, as our client gives it to its caller. */
+function withoutReason(code: Code): Failure {
+  return toFailure(new ConnectError('no', code))
+}
 
 /** A holder, their session, and a transaction to the outside. */
 function sender(more: Order = {}) {
@@ -238,27 +256,34 @@ describe('an outcome that nobody reports', () => {
   })
 
   it('an outcome that nobody reports is enquired for when the back end refuses the transfer itself', async () => {
-    harness.backend.state.refusesWith = 'INVALID_PARAMETER'
-    const { ama, asked } = sender()
-    const { transactionId } = await harness.create(asked)
-    await harness.becomes(transactionId, TransactionStatus.FAILED)
-    harness.backend.state.refusesWith = undefined
-    expect(ama.balance).toBe(1_000_000n)
+    const { state } = harness.backend
+    for (const refusal of [no('INVALID_PARAMETER'), ...refusalCodes.map(withoutReason)]) {
+      state.refusesWith = refusal
+      const { ama, asked } = sender()
+      const { transactionId } = await harness.create(asked)
+      await harness.becomes(transactionId, TransactionStatus.FAILED)
+      expect(ama.balance).toBe(1_000_000n)
+    }
+    state.refusesWith = undefined
   })
 
-  it('a transfer that meets an internal error of the back end is sent again', async () => {
+  it('a transfer that meets an error of the back end that decides nothing is sent again', async () => {
     const { state, refused, transfers } = harness.backend
-    const { creates } = state
-    state.refusesWith = 'INTERNAL_ERROR'
-    const { asked } = sender()
-    const { movementId, transactionId } = await harness.create(asked)
-    await eventually(() => expect(state.creates).toBeGreaterThan(creates))
-    state.refusesWith = undefined
-    harness.testClock.advance(60_000)
-    await eventually(() => expect(transfers.has(movementId) || refused.has(movementId)).toBe(true))
-    expect(refused.has(movementId)).toBe(false)
-    await harness.end(movementId, TransferOutcome.COMPLETED)
-    await harness.becomes(transactionId, TransactionStatus.COMPLETED)
+    for (const error of [no('INTERNAL_ERROR'), ...undecidedCodes.map(withoutReason)]) {
+      const { creates } = state
+      state.refusesWith = error
+      const { asked } = sender()
+      const { movementId, transactionId } = await harness.create(asked)
+      await eventually(() => expect(state.creates).toBeGreaterThan(creates))
+      state.refusesWith = undefined
+      harness.testClock.advance(60_000)
+      await eventually(() =>
+        expect(transfers.has(movementId) || refused.has(movementId)).toBe(true),
+      )
+      expect(refused.has(movementId)).toBe(false)
+      await harness.end(movementId, TransferOutcome.COMPLETED)
+      await harness.becomes(transactionId, TransactionStatus.COMPLETED)
+    }
   })
 })
 

@@ -1,5 +1,5 @@
 // Takes a pending transfer one step further: sends it to the back end, enquires, cancels or ends it.
-import { Failure, reasons } from '#core/errors/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import { TransferState } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { transactionEvent } from '../api/events.ts'
@@ -7,6 +7,7 @@ import { transferMessage } from '../api/messages.ts'
 import type { Leased, Outcome } from '../domain/transaction.ts'
 import type { Institution } from '../operations/institution.ts'
 import { cancelMovement, completeMovement } from '../ports/movements.ts'
+import { isRefusal } from '../ports/refusals.ts'
 import { readClock } from '../store/history-store.ts'
 import { endTransaction } from '../store/transaction-store.ts'
 import { noteOutcome, waitForOutcome } from '../store/work-store.ts'
@@ -30,17 +31,11 @@ async function submit(institution: Institution, row: Leased): Promise<void> {
     await peers.transfers.createTransfer(transferMessage(row), withProject(row.projectId))
   } catch (error) {
     // A call that is rejected permanently says nothing about an earlier one.
-    if (!isDefinite(error)) throw error
+    if (!isRefusal(error)) throw error
     await enquire(institution, row)
     return
   }
   await wait(institution, row, 0)
-}
-
-/** An internal error of the back end decides nothing: the call is repeated until the deadline of the transfer. */
-function isDefinite(error: unknown): boolean {
-  if (!(error instanceof Failure)) return false
-  return reasons[error.reason].http < 500 && error.reason !== 'RATE_LIMIT_EXCEEDED'
 }
 
 async function enquire(institution: Institution, row: Leased): Promise<void> {

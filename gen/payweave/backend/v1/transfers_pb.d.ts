@@ -340,7 +340,9 @@ export declare const TransferStateSchema: GenEnum<TransferState>;
 export declare const TransferService: GenService<{
   /**
    * Accepts a transfer. Repeating the call changes nothing. FAILED_PRECONDITION (REFERENCE_REFUSED) when an enquiry has
-   * returned NOT_FOUND for this id, ALREADY_EXISTS (REFERENCE_CONFLICT) when it was used with other content.
+   * returned NOT_FOUND for this id, ALREADY_EXISTS (REFERENCE_CONFLICT) when it was used with other content. To refuse a
+   * transfer, a back end returns one of these, INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE, and FAILED or NOT_FOUND to
+   * the enquiry that follows: the transfer fails. After other errors the call is repeated until the transfer's deadline.
    *
    * @generated from rpc payweave.backend.v1.TransferService.CreateTransfer
    */
