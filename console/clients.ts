@@ -31,7 +31,7 @@ import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import type { Identity } from '#platform/rpc/auth/identity.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
 import { currentContext } from '#platform/rpc/context.ts'
-import { noteMadeCall, type ServedRpc } from './http/made-calls.ts'
+import { recordMadeCall, type ServedRpc } from './http/made-calls.ts'
 import type { Activity } from './store/activity-store.ts'
 
 /** Addresses of the services. */
@@ -171,7 +171,7 @@ function recorded<S extends DescService>(
       method.methodKind === 'unary'
         ? async (request, options) => {
             await first(request)
-            noteMadeCall({ process, method, request })
+            recordMadeCall({ process, method, request })
             return await (call(request, options) as Promise<unknown>).catch(refuse)
           }
         : streaming(method, call, first)

@@ -26,13 +26,13 @@ export function withMadeCalls<T>(served: readonly ServedRpc[], handle: () => T):
   return storage.run({ served, calls: [], actions: new Set(), named: new Set() }, handle)
 }
 
-/** Notes a call; without effect outside a page's handler. */
-export function noteMadeCall(call: MadeCall): void {
+/** Records a call; without effect outside a page's handler. */
+export function recordMadeCall(call: MadeCall): void {
   storage.getStore()?.calls.push(call)
 }
 
-/** Notes the RPC of a button of the page. */
-export function noteAction(rpc: string | readonly string[] | undefined): void {
+/** Records the RPC of a button of the page. */
+export function recordButton(rpc: string | readonly string[] | undefined): void {
   for (const one of [rpc ?? []].flat()) storage.getStore()?.actions.add(one)
 }
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { FastifyReply } from 'fastify'
-import { curlsOf, noteAction, otherRpcs } from '../http/made-calls.ts'
+import { curlsOf, otherRpcs, recordButton } from '../http/made-calls.ts'
 import { bandOf, navigationOf, projectLinksOf, roleWords } from '../http/shell.ts'
 import { shownName } from '../sign-in/people.ts'
 import type { Page } from './blocks.ts'
@@ -37,7 +37,7 @@ function asset(name: string, type: string, files: string[]): Asset {
   return { path: `/assets/${version}/${name}`, type, content }
 }
 
-const words = { timeOf, toneOf, rectanglesOf, areaOf, curlsOf, noteAction, otherRpcs, shownName }
+const words = { timeOf, toneOf, rectanglesOf, areaOf, curlsOf, recordButton, otherRpcs, shownName }
 
 /** A part of a page, for a stream that renews it. */
 export function renderPart(template: string, data: Record<string, unknown>): string {

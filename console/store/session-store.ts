@@ -68,7 +68,7 @@ const touchStatement = sql(
    where ${hasToken} and ${isLive}
    returning ${columns}`,
 )
-/** Finds a live session and notes that it was used now, and its new token. Locks its row. */
+/** Finds a live session and records that it was used now, and its new token. Locks its row. */
 export function touchSession(
   db: Queryable,
   tokenHash: Buffer,

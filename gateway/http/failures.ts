@@ -4,7 +4,7 @@ import { type Failure, type Reason, reasons } from '#core/errors/errors.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { EdgeSettings } from '../options.ts'
 import { errorBody, publicFailure, statusOf } from './envelope.ts'
-import { notedHeaders, type RouteRow, showsClientIp } from './route.ts'
+import { edgeHeaders, type RouteRow, showsClientIp } from './route.ts'
 import { noticeHeaders } from './version-notice.ts'
 
 /** A refusal ready to be written. */
@@ -81,7 +81,7 @@ export function refusalFor(
   const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
     'pw-request-id': edge.requestId,
-    ...notedHeaders(edge),
+    ...edgeHeaders(edge),
     ...transportSecurity(publicBaseUrl),
     ...(row !== undefined && noticeHeaders(settings.versionNotices[row.version])),
   }

@@ -97,7 +97,7 @@ export function startEdgeRequest(
 }
 
 /** The warning and rate-limit headers of a response, whether it is a success or a refusal. */
-export function notedHeaders({ warning, rateLimit }: EdgeRequest): Record<string, string> {
+export function edgeHeaders({ warning, rateLimit }: EdgeRequest): Record<string, string> {
   return {
     ...(warning !== undefined && { 'pw-warning': warning }),
     ...(rateLimit !== undefined && {
@@ -267,7 +267,7 @@ export function routeRunner(
       const clientIp = showsClientIp(row, request, settings) ? edge.clientIp : undefined
       const facts = { form: row.envelope, method: row.method, requestId: edge.requestId, clientIp }
       if (answer.headers !== undefined) reply.headers(answer.headers)
-      reply.headers(notedHeaders(edge))
+      reply.headers(edgeHeaders(edge))
       return reply.code(answer.code).send(successBody(facts, answer))
     }
   }

@@ -55,7 +55,7 @@ const answerStatement = sql(
   `with ${asyncCommit}, answer as (
      select event_id, case when event_id = any($2::uuid[]) then 'poisoned' else 'seen' end as state
      from unnest($1::uuid[]) as a(event_id)
-   ), noted as (
+   ), recorded as (
      insert into confirmation (event_id, consumer, state)
      select event_id, $3::text, state from answer
      on conflict (event_id, consumer) do update set state = excluded.state
@@ -92,7 +92,7 @@ export type Need = { subject: string; consumer: string }
  * the rows first, in id order, so that of two consumers' last answers the later one sees the earlier. Rejects as a
  * Queryable does.
  */
-export async function noteAnswers(
+export async function recordAnswers(
   tx: Queryable,
   consumer: string,
   answers: Confirmation[],

@@ -7,7 +7,7 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import {
   type Confirmation,
   type Need,
-  noteAnswers,
+  recordAnswers,
   start,
   unansweredBy,
 } from './confirmation-store.ts'
@@ -100,7 +100,7 @@ export function startConfirmer(options: ConfirmerOptions): Confirmer {
 }
 
 /**
- * Asks for these events and notes what the consumer knows; returns how many it knew. Rejects with the Failure of the
+ * Asks for these events and records what the consumer knows; returns how many it knew. Rejects with the Failure of the
  * RPC, or as `Database.transaction` does.
  */
 async function askAndNote(
@@ -114,7 +114,7 @@ async function askAndNote(
     return state === InboxState.POISONED ? [{ eventId, state: 'poisoned' }] : []
   })
   if (answers.length === 0) return 0
-  const ended = await db.transaction((tx) => noteAnswers(tx, consumer.name, answers, needs))
+  const ended = await db.transaction((tx) => recordAnswers(tx, consumer.name, answers, needs))
   metrics.confirmed.inc(ended.confirmed)
   metrics.deadLettered.inc(ended.deadLettered)
   return answers.length

@@ -43,7 +43,7 @@ export function startProcessKeys(options: ProcessKeysOptions): ProcessKeys {
     routes(router) {
       router.service(KeyService, {
         async listKeys() {
-          await readers.note()
+          await readers.record()
           const all = await listReaders(db, readerLifeS)
           return {
             files: Object.entries(files).map(([name, keys]) => ({

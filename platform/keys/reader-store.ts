@@ -4,7 +4,7 @@ import { type Queryable, sql } from '#platform/db/db.ts'
 /** A running process and the keys of a file that it has read, the current one first. */
 export type KeyReader = { instance: string; file: string; keyIds: string[]; seenTime: Date }
 
-const noteStatement = sql(
+const recordStatement = sql(
   'key_reader_note',
   `with ended as (
      delete from key_reader where seen_at < clock_now() - interval '10 min' and instance <> $1
@@ -20,13 +20,13 @@ const noteStatement = sql(
  * Records the ids of the keys that a process has read, by file, and deletes processes without a heartbeat for ten
  * minutes. Rejects as a Queryable does.
  */
-export async function noteReader(
+export async function recordReader(
   db: Queryable,
   instance: string,
   read: ReadonlyMap<string, readonly string[]>,
 ): Promise<void> {
   const keyIds = [...read.values()].map((ids) => ids.join(' '))
-  await db.run(noteStatement, [instance, [...read.keys()], keyIds])
+  await db.run(recordStatement, [instance, [...read.keys()], keyIds])
 }
 
 const forgetStatement = sql('key_reader_forget', 'delete from key_reader where instance = $1')

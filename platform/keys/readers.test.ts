@@ -60,9 +60,9 @@ describe('the readers of keys', () => {
       log: silentLog,
       instance: 'slow',
     })
-    const early = one.note()
+    const early = one.record()
     const next = keys.add()
-    const late = one.note()
+    const late = one.record()
     await eventually(() => expect(sent).toBeGreaterThan(0))
     expect(sent).toBe(1)
     free()
@@ -74,16 +74,16 @@ describe('the readers of keys', () => {
   it('the readers of keys leave the list when they stop, and after a minute without a heartbeat', async () => {
     const files = { 'link.key': testKeys(), 'page.key': testKeys() }
     const [stopped, killed] = [start('stopped', files), start('killed', files)]
-    await Promise.all([stopped.note(), killed.note()])
+    await Promise.all([stopped.record(), killed.record()])
     expect(Object.keys(await read('page.key'))).toEqual(['killed', 'stopped'])
     await stopped.close()
     expect(Object.keys(await read('page.key'))).toEqual(['killed'])
     await killed.close()
-    await killed.note()
+    await killed.record()
     expect(Object.keys(await read())).toEqual(['killed'])
     testClock.advance((readerLifeS + 1) * 1_000)
     expect(await read()).toEqual({})
-    await killed.note()
+    await killed.record()
     expect(Object.keys(await read())).toEqual(['killed'])
     testClock.advance(601_000)
     // The next process that records itself removes rows of processes that ended long ago.

@@ -4,7 +4,7 @@ import type { KeySource } from '#core/identity/key-ring.ts'
 import type { Database } from '#platform/db/db.ts'
 import { startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import { forgetReader, noteReader } from './reader-store.ts'
+import { forgetReader, recordReader } from './reader-store.ts'
 
 /** Seconds without a heartbeat after which a process counts as dead. */
 export const readerLifeS = 60
@@ -18,7 +18,7 @@ export type KeyFiles = Readonly<Record<string, KeySource>>
 /** This process among the readers of its keys. */
 export type KeyReaders = {
   /** Records now what this process has read. Rejects as a Queryable does. */
-  note(): Promise<void>
+  record(): Promise<void>
   /** Takes this process off the list. Never rejects. */
   close(): Promise<void>
 }
@@ -36,8 +36,8 @@ export function startKeyReaders(options: {
   instance?: string
 }): KeyReaders {
   const { db, files, log, instance = `${hostname()}/${process.pid}` } = options
-  let noted = ''
-  let notedMs: number | undefined
+  let recorded = ''
+  let recordedMs: number | undefined
 
   function read(): Map<string, string[]> {
     return new Map(
@@ -47,14 +47,14 @@ export function startKeyReaders(options: {
 
   async function write(): Promise<void> {
     const now = read()
-    await noteReader(db, instance, now)
-    noted = JSON.stringify([...now])
-    notedMs = performance.now()
+    await recordReader(db, instance, now)
+    recorded = JSON.stringify([...now])
+    recordedMs = performance.now()
   }
 
   // One at a time: a slow statement with an earlier reading must not overwrite a later one.
   let writing: Promise<void> = Promise.resolve()
-  function note(): Promise<void> {
+  function record(): Promise<void> {
     writing = writing.then(write, write)
     return writing
   }
@@ -64,13 +64,13 @@ export function startKeyReaders(options: {
     log,
     pauseMs: lookMs,
     async round() {
-      const isDue = notedMs === undefined || performance.now() - notedMs >= repeatMs
-      if (isDue || JSON.stringify([...read()]) !== noted) await note()
+      const isDue = recordedMs === undefined || performance.now() - recordedMs >= repeatMs
+      if (isDue || JSON.stringify([...read()]) !== recorded) await record()
       return false
     },
   })
   return {
-    note,
+    record,
     async close() {
       await loop.close()
       await forgetReader(db, instance).catch((error: unknown) => {

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newId } from '#core/identity/id.ts'
 import { type Database, type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import { migrationFolders, type SchemaOwner } from '#platform/db/schemas.ts'
-import { noteAnswers } from '#platform/events/confirmation-store.ts'
+import { recordAnswers } from '#platform/events/confirmation-store.ts'
 import { listDecisions } from '#platform/events/dead-letter-store.ts'
 import { confirmDirect, markFailed, markPublished } from '#platform/events/outbox-store.ts'
-import { claimReports, noteReports } from '../../connectors/simulator/store/report-store.ts'
+import { claimReports, recordReports } from '../../connectors/simulator/store/report-store.ts'
 import { writeHoldsPosted } from '../../services/accounts/ledger/store/hold-store.ts'
 import { listSuspenseItemsOfTransfer } from '../../services/accounts/ledger/store/project-balance-store.ts'
 import { writeEnds } from '../../services/billing/store/bill-store.ts'
@@ -45,7 +45,7 @@ it.each<[string, (asked: Queryable) => Promise<unknown>]>([
   ],
   [
     'answers of a consumer',
-    (asked) => noteAnswers(asked, 'delivery', [{ eventId, state: 'seen' }], []),
+    (asked) => recordAnswers(asked, 'delivery', [{ eventId, state: 'seen' }], []),
   ],
   ['charges that were announced', (asked) => markDone(asked, { kind: 'announce', subjectIds })],
   ['charges that were withdrawn', (asked) => markDone(asked, { kind: 'withdraw', subjectIds })],
@@ -137,7 +137,7 @@ it.each<[string, SchemaOwner, (asked: Database) => Promise<unknown>]>([
       ]),
   ],
   ['reports of the simulator', 'simulator', (asked) => claimReports(asked, ['charge'], 10, 1_000)],
-  ['reports that were sent', 'simulator', (asked) => noteReports(asked, [])],
+  ['reports that were sent', 'simulator', (asked) => recordReports(asked, [])],
 ])('%s are found by their keys', async (_, service, work) => {
   const other = await createTestDatabase(service, migrationFolders(service))
   try {

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { randomId } from '#core/identity/id.ts'
 import { type Database, sql } from '#platform/db/db.ts'
-import { noteAnswers } from '#platform/events/confirmation-store.ts'
+import { recordAnswers } from '#platform/events/confirmation-store.ts'
 import { answerSeen } from '#platform/events/inbox-routes.ts'
 import { claimNewEvents, deleteProcessed, storeDeadLetter } from '#platform/events/inbox-store.ts'
 import { insertEvent } from '#platform/events/outbox.ts'
@@ -40,7 +40,7 @@ describe('old rows', () => {
     const [seen = '', poisoned = ''] = await writeEvents(3)
     const needs = [{ subject: 'pw.test.event', consumer: 'delivery' }]
     const ended = await db.transaction((tx) =>
-      noteAnswers(
+      recordAnswers(
         tx,
         'delivery',
         [
@@ -97,7 +97,7 @@ describe('the question which events were seen', () => {
     const answers = ids.map((eventId) => ({ eventId, state: 'seen' as const }))
     const ended = await Promise.all(
       needs.map(({ consumer }) =>
-        db.transaction((tx) => noteAnswers(tx, consumer, answers.toReversed(), needs)),
+        db.transaction((tx) => recordAnswers(tx, consumer, answers.toReversed(), needs)),
       ),
     )
     expect(ended.map(({ confirmed }) => confirmed).toSorted((a, b) => a - b)).toEqual([0, 50])

@@ -11,7 +11,7 @@ import { withdrawCharges } from '../../connectors/simulator/store/charge-store.t
 import {
   claimReports,
   insertPayouts,
-  noteReports,
+  recordReports,
   type Sent,
 } from '../../connectors/simulator/store/report-store.ts'
 import { startReporter } from '../../connectors/simulator/workers/reporter.ts'
@@ -46,8 +46,8 @@ async function afterBoth(second: Partial<Sent>, first: Partial<Sent>): Promise<u
   await insertPayouts(db, [{ ...payout, mobileNumber: '+12025550101' }])
   const [one, two] = [await claim(), await claim()]
   expect([one.subjectId, two.subjectId]).toEqual([payout.payoutId, payout.payoutId])
-  await noteReports(db, [{ ...two, outcome: 'again', delayMs: 60_000, ...second }])
-  await noteReports(db, [{ ...one, outcome: 'again', delayMs: 60_000, ...first }])
+  await recordReports(db, [{ ...two, outcome: 'again', delayMs: 60_000, ...second }])
+  await recordReports(db, [{ ...one, outcome: 'again', delayMs: 60_000, ...first }])
   return db.row(stateStatement, [payout.payoutId])
 }
 

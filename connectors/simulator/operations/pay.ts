@@ -100,7 +100,7 @@ export function payByCard(
   })
 }
 
-/** Notes that an agent has taken the payer's money. */
+/** Records that an agent has taken the payer's money. */
 export function collectAtAgent(context: PayContext, chargeId: string): Promise<FormOutcome> {
   return payByForm(context, {
     chargeId,

@@ -145,7 +145,7 @@ export type Sent = Pick<Report, 'subjectId' | 'kind' | 'position' | 'attempts'> 
 }
 
 // The number of attempts names a claim. That a report was accepted stays true after another process has claimed it.
-const noteReportsStatement = sql(
+const recordReportsStatement = sql(
   'note_reports',
   `with ${asyncCommit}
    update report r set
@@ -162,8 +162,8 @@ const noteReportsStatement = sql(
      and r.delivered_at is null and (g.outcome = 'delivered' or r.attempts = g.attempts)`,
 )
 /** Records the outcome of claimed reports. One that another process has claimed since is left to it, unless it was delivered. */
-export async function noteReports(db: Queryable, sent: Sent[]): Promise<void> {
-  await db.run(noteReportsStatement, [
+export async function recordReports(db: Queryable, sent: Sent[]): Promise<void> {
+  await db.run(recordReportsStatement, [
     sent.map(({ subjectId }) => subjectId),
     sent.map(({ position }) => position),
     sent.map(({ outcome }) => outcome),

@@ -6,7 +6,7 @@ import { type Loop, systemTimers, type Timers } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { kindsOf, type Receiver, type Report } from '../domain/report.ts'
 import type { SendReport } from '../ports/peers.ts'
-import { claimReports, noteReports, type Sent } from '../store/report-store.ts'
+import { claimReports, recordReports, type Sent } from '../store/report-store.ts'
 import { maxPauseMs, startPoll } from './poll.ts'
 
 const batch = 100
@@ -80,7 +80,7 @@ async function sendDue(
     }),
   )
   const sent = turns.flatMap((turn) => turn.sent)
-  await noteReports(db, sent)
+  await recordReports(db, sent)
   return { sent, isMoreDue: turns.length === batch || turns.some(({ isNextDue }) => isNextDue) }
 }
 

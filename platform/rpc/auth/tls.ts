@@ -99,7 +99,7 @@ export function namesOf(alternativeNames: string | undefined): string[] {
 const peerKey = Symbol('peer')
 
 /** Stores the peer's names and expiry with its connection, so that calls need not parse the certificate. */
-export function notePeer(socket: TLSSocket): void {
+export function recordPeer(socket: TLSSocket): void {
   const { raw } = socket.getPeerCertificate()
   const certificate = new X509Certificate(raw)
   const peer: Peer = {

@@ -171,7 +171,7 @@ class Balancer extends Dispatcher implements HedgingDispatcher {
   }
 
   /**
-   * Notes a call that was not sent: the instance is avoided for a time that doubles, and the addresses are looked up
+   * Records a call that was not sent: the instance is avoided for a time that doubles, and the addresses are looked up
    * again.
    */
   refused(instance: Instance): void {
@@ -181,7 +181,7 @@ class Balancer extends Dispatcher implements HedgingDispatcher {
     void this.addresses.refresh()
   }
 
-  /** Notes a call that was sent and not answered; after several in a row the instance is avoided. */
+  /** Records a call that was sent and not answered; after several in a row the instance is avoided. */
   unanswered(instance: Instance): void {
     instance.unanswered += 1
     if (instance.unanswered < unansweredLimit) return

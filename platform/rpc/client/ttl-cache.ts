@@ -141,14 +141,14 @@ class SingleFlightCache<T> implements TtlCache<T> {
       }
       return answer
     } catch (error) {
-      if (generation === this.#generation) this.#noteFailure(key, error)
+      if (generation === this.#generation) this.#recordFailure(key, error)
       throw error
     } finally {
       if (generation === this.#generation) this.#loading.delete(key)
     }
   }
 
-  #noteFailure(key: string, error: unknown): void {
+  #recordFailure(key: string, error: unknown): void {
     const { nowMs, refusedTtlMs } = this.#options
     if (isUndecided(error)) {
       const entry = this.#answers.get(key)

@@ -36,7 +36,7 @@ describe('a connection', () => {
 
   it('a connection says of the first call with a credential that it is the first', () => {
     const connection = from(new Connections(), '10.0.0.1')
-    expect([connection.noteCredential(), connection.noteCredential()]).toEqual([true, false])
+    expect([connection.recordCredential(), connection.recordCredential()]).toEqual([true, false])
   })
 
   it('a connection keeps calls without a credential from the room of those with one', () => {

@@ -204,8 +204,8 @@ export class Connection {
     this.#anonymous = new ByteBudget(anonymousOnOne, all.anonymous)
   }
 
-  /** Notes a call with a valid credential; true for the first one of the connection. */
-  noteCredential(): boolean {
+  /** Records a call with a valid credential; true for the first one of the connection. */
+  recordCredential(): boolean {
     const isFirst = !this.#isKnown
     this.#isKnown = true
     return isFirst

@@ -12,7 +12,7 @@ import {
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
-import { type MeshTls, notePeer } from '../auth/tls.ts'
+import { type MeshTls, recordPeer } from '../auth/tls.ts'
 
 const http2Preface = Buffer.from('PRI')
 const firstBytesTimeoutMs = 10_000
@@ -182,7 +182,7 @@ function handshakes(
     handshakeTimeout: firstBytesTimeoutMs,
   })
   server.on('secureConnection', (socket: TLSSocket) => {
-    notePeer(socket)
+    recordPeer(socket)
     serve(socket, socket.alpnProtocol === 'h2')
   })
   server.on('tlsClientError', onRefused)

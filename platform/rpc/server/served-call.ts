@@ -93,7 +93,7 @@ export class ServedCall implements CallContext {
     return this.#ended
   }
 
-  /** Notes that the call was answered; returns false when that was noted before. */
+  /** Records that the call was answered; returns false when that was recorded before. */
   end(): boolean {
     if (this.#ended) return false
     this.#ended = true
@@ -122,9 +122,9 @@ export const servedCallKey = createContextKey<ServedCall | undefined>(undefined,
 
 /** Counts and times calls by method (`pkg.Service/Method`) and gRPC status name, and counts those in flight. */
 export interface RpcMetrics {
-  /** Notes that the handler of a unary call is about to run. */
+  /** Records that the handler of a unary call is about to run. */
   began(): void
-  /** Notes that a call that began has its answer or its error. */
+  /** Records that a call that began has its answer or its error. */
   ended(): void
   /** Records one answered call; `durationMs` runs from its headers to its answer. */
   observe(method: string, code: string, durationMs: number): void
@@ -175,14 +175,14 @@ export function rpcMetrics(registry: Registry): RpcMetrics {
 
 /** Where answered calls are written down. */
 export interface CallLog {
-  /** Notes that the handler of a unary call is about to run; each call of it is followed by one of `ended`. */
+  /** Records that the handler of a unary call is about to run; each call of it is followed by one of `ended`. */
   began(): void
-  /** Notes that the call has its answer or its error. */
+  /** Records that the call has its answer or its error. */
   ended(): void
-  /** Notes that the call ended well; later notes of the same call are ignored. */
+  /** Records that the call ended well; later records of the same call are ignored. */
   answered(call: ServedCall): void
   /**
-   * Notes that the call failed, and returns (does not throw) the error that its caller is to see: a bug becomes
+   * Records that the call failed, and returns (does not throw) the error that its caller is to see: a bug becomes
    * INTERNAL_ERROR.
    */
   failed(call: ServedCall, thrown: unknown): ConnectError

@@ -185,7 +185,7 @@ function http2Handler(
     stream.once('close', () => call.lease?.release())
     // After the trailers: a stream that is reset before would lose them.
     stream.once('wantTrailers', () => setImmediate(resetUnread, stream))
-    if (call.caller !== undefined && call.connection?.noteCredential() === true) {
+    if (call.caller !== undefined && call.connection?.recordCredential() === true) {
       raiseStreams(stream.session)
     }
     // Ends a call whose body never arrives, and a stream whose caller does not read.

@@ -23,7 +23,7 @@ const abandonStatement = sql(
 
 /**
  * Drops a claim, so that its key is free, and notes its hold for release, in one statement. When the claim was dropped before, only the
- * hold is noted; a payment whose lease is no longer the caller's stays as it is.
+ * hold is recorded; a payment whose lease is no longer the caller's stays as it is.
  */
 export async function abandonClaim(
   db: Queryable,
@@ -48,7 +48,7 @@ const abandonEndedStatement = sql(
    on conflict do nothing`,
 )
 
-/** Notes the hold of a payment that failed without one: a request for it may still be under way. */
+/** Records the hold of a payment that failed without one: a request for it may still be under way. */
 export async function abandonEnded(db: Queryable, billPaymentId: string): Promise<void> {
   await db.run(abandonEndedStatement, [billPaymentId])
 }
@@ -82,7 +82,7 @@ const forgetStatement = sql(
   'delete from abandoned_hold where bill_payment_id = $1',
 )
 
-/** Notes that a hold was released. */
+/** Records that a hold was released. */
 export async function forgetHold(db: Queryable, billPaymentId: string): Promise<void> {
   await db.run(forgetStatement, [billPaymentId])
 }

@@ -69,7 +69,7 @@ const completeStatement = sql(
          and delivery.round = result.round)
      )
      returning delivery.delivery_id, delivery.state, delivery.next_attempt_at
-   ), noted as (
+   ), recorded as (
      insert into attempt (
        delivery_id, number, started_at, endpoint_id, round, outcome, status, resolve_ms, connect_ms, first_byte_ms,
        total_ms, peer_address, error, retry_after_s, answer, next_attempt_at

@@ -22,7 +22,7 @@ const release = (name: string, condition: string, error: string) =>
          lease_token = null, lease_until = null, url_queue = ''
        from lost
        where delivery.delivery_id = lost.delivery_id
-     ), noted as (
+     ), recorded as (
        insert into attempt (delivery_id, number, started_at, endpoint_id, round, outcome, error)
        select delivery_id, attempts, attempt_started_at, endpoint_id, round, 'unknown', '${error}' from lost
        on conflict (delivery_id, number, started_at) do update set

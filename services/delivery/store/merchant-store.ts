@@ -8,7 +8,7 @@ import {
   deliveryMachine,
   endedStates,
 } from '../domain/delivery.ts'
-import { beginRound, noteReplayRequest } from './operate-store.ts'
+import { beginRound, recordReplayRequest } from './operate-store.ts'
 import { maxShownAttempts } from './read-store.ts'
 
 /** A push as its merchant sees it. */
@@ -157,7 +157,7 @@ const readyNowStatement = sql(
 
 /**
  * Sends a merchant's push again, once for each request id: makes a pending one due now, begins the next round of one that
- * has ended, and notes that a round follows for one that is being sent. A merchant who has repaired their receiver does not
+ * has ended, and records that a round follows for one that is being sent. A merchant who has repaired their receiver does not
  * wait for its breaker: the probe is due now, or ten seconds after the breaker opened. Throws DELIVERY_NOT_FOUND, and
  * IDEMPOTENCY_KEY_CONFLICT for a request id of another push. Locks the push and then its receiver.
  */
@@ -170,7 +170,7 @@ export function resendMerchantDelivery(
   const { projectId } = key
   return db.transaction(async (tx) => {
     if ((await findMerchantDelivery(tx, key, deliveryId)) === undefined) throw notTheirs()
-    if (!(await noteReplayRequest(tx, projectId, deliveryId, requestId))) return
+    if (!(await recordReplayRequest(tx, projectId, deliveryId, requestId))) return
     if (await sendNow(tx, projectId, deliveryId)) return
     await tx.run(awaitEndStatement, [projectId, requestId])
   })
@@ -199,7 +199,7 @@ const endedAttemptsStatement = sql(
      where r.is_waiting and d.state is distinct from 'sending'
      order by r.created_at limit $1
      for update of r skip locked
-   ), noted as (
+   ), recorded as (
      update replay_request r set is_waiting = false from ended
      where r.project_id = ended.project_id and r.request_id = ended.request_id
    )

@@ -47,14 +47,14 @@ export async function beginRound(
   return (await tx.row<{ begun: number }>(beginStatement, values))?.begun ?? 0
 }
 
-const noteStatement = sql(
+const recordStatement = sql(
   'delivery_note_replay_request',
   `insert into replay_request (project_id, request_id, delivery_id, created_at)
    values ($1, $2, $3, clock_now())
    on conflict do nothing`,
 )
 
-const notedStatement = sql(
+const recordedStatement = sql(
   'delivery_noted_replay_request',
   'select delivery_id as "deliveryId" from replay_request where project_id = $1 and request_id = $2',
 )
@@ -70,7 +70,7 @@ export function replayDelivery(
   requestId: string,
 ): Promise<DeliveryRow> {
   return db.transaction(async (tx) => {
-    const isNew = await noteReplayRequest(tx, projectId, deliveryId, requestId)
+    const isNew = await recordReplayRequest(tx, projectId, deliveryId, requestId)
     const begun = isNew && (await beginRound(tx, projectId, [deliveryId], endedStates)) === 1
     const row = await known(tx, projectId, deliveryId)
     if (isNew && !begun) throw new Failure('DELIVERY_NOT_ENDED', `the delivery is ${row.state}`)
@@ -79,18 +79,18 @@ export function replayDelivery(
 }
 
 /**
- * Notes a request to send a delivery again; false for a repeat of it. Throws IDEMPOTENCY_KEY_CONFLICT for a request id
+ * Records a request to send a delivery again; false for a repeat of it. Throws IDEMPOTENCY_KEY_CONFLICT for a request id
  * that was used for another delivery.
  */
-export async function noteReplayRequest(
+export async function recordReplayRequest(
   tx: Queryable,
   projectId: string,
   deliveryId: string,
   requestId: string,
 ): Promise<boolean> {
-  if ((await tx.run(noteStatement, [projectId, requestId, deliveryId])) === 1) return true
-  const noted = await tx.row<{ deliveryId: string }>(notedStatement, [projectId, requestId])
-  if (noted?.deliveryId === deliveryId) return false
+  if ((await tx.run(recordStatement, [projectId, requestId, deliveryId])) === 1) return true
+  const recorded = await tx.row<{ deliveryId: string }>(recordedStatement, [projectId, requestId])
+  if (recorded?.deliveryId === deliveryId) return false
   throw new Failure('IDEMPOTENCY_KEY_CONFLICT', 'the request id was used for another delivery')
 }
 

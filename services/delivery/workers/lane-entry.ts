@@ -76,8 +76,8 @@ export function add(counts: Map<string, number>, key: string, change: number): v
   else counts.set(key, now)
 }
 
-/** Notes what a claim has to know: a lane whose row names one URL has pushes to another. */
-export function noteWaiting(entry: Entry, url: string): void {
+/** Records what a claim has to know: a lane whose row names one URL has pushes to another. */
+export function recordWaiting(entry: Entry, url: string): void {
   entry.waitingUrl ??= url
   entry.isMixed ||= entry.waitingUrl !== url || namesAnother(entry, url)
 }

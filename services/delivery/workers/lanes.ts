@@ -12,8 +12,8 @@ import {
   laneOf,
   namesAnother,
   newEntry,
-  noteWaiting,
   nothingWaits,
+  recordWaiting,
 } from './lane-entry.ts'
 
 /** What the lanes need. */
@@ -119,7 +119,7 @@ export function createLanes(options: LanesOptions): Lanes {
     overflow(pushes) {
       for (const { endpointId, url } of pushes) {
         const entry = state.entries.get(endpointId)
-        if (entry !== undefined) noteWaiting(entry, url)
+        if (entry !== undefined) recordWaiting(entry, url)
       }
       const ids = new Set(pushes.map(({ endpointId }) => endpointId))
       return new Set([...ids].filter((id) => !isClaimedAnyway(state, id)))

@@ -3,7 +3,7 @@ import { Failure, type Reason, reasons } from '#core/errors/errors.ts'
 import { transactionEvent } from '../api/events.ts'
 import type { Leased, ShownState, Transaction } from '../domain/transaction.ts'
 import { beginMovement, cancelMovement } from '../ports/movements.ts'
-import { acceptClaim, dropClaim, forgetRefusal, noteRefusal } from '../store/transaction-store.ts'
+import { acceptClaim, dropClaim, forgetRefusal, recordRefusal } from '../store/transaction-store.ts'
 import { postponeTransaction } from '../store/work-store.ts'
 import type { Institution } from './institution.ts'
 import { notifyQuote, releaseQuote, reserveQuote } from './quotes.ts'
@@ -61,7 +61,7 @@ async function accept(
 }
 
 /**
- * Leaves nothing of a refused claim; false when the lease was lost. The refusal is noted before anything is undone: a later holder
+ * Leaves nothing of a refused claim; false when the lease was lost. The refusal is recorded before anything is undone: a later holder
  * must not begin a movement that a call of this one may still cancel, or use a quote that was released.
  */
 async function giveUp(institution: Institution, claim: Leased): Promise<boolean> {
@@ -69,7 +69,7 @@ async function giveUp(institution: Institution, claim: Leased): Promise<boolean>
   // A call of an earlier holder to begin the movement may still be in flight.
   const mayBegin = claim.attempts > 0
   if (!mayBegin && claim.quoteId === undefined) return dropClaim(db, claim)
-  if (!(await noteRefusal(db, claim))) return false
+  if (!(await recordRefusal(db, claim))) return false
   try {
     if (mayBegin) await cancelMovement(institution, claim)
     await releaseQuote(institution, claim)

@@ -5,8 +5,8 @@ import { isUuid } from '#core/identity/id.ts'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { quoteStatuses } from '../api/messages.ts'
 import type { Leased, ShownState, Transaction } from '../domain/transaction.ts'
-import { noteReservation } from '../store/transaction-store.ts'
-import { noteQuoteNotified } from '../store/work-store.ts'
+import { recordReservation } from '../store/transaction-store.ts'
+import { recordQuoteNotified } from '../store/work-store.ts'
 import type { Institution } from './institution.ts'
 
 /**
@@ -32,7 +32,7 @@ export async function reserveQuote(
     expireTime: timestampDate(quote.expireTime),
     rounding: { minor: rounding?.minorUnits ?? 0n, currency: rounding?.currency },
   }
-  return (await noteReservation(db, row, reservation)) ? { ...row, reservation } : undefined
+  return (await recordReservation(db, row, reservation)) ? { ...row, reservation } : undefined
 }
 
 /** Gives the quote of a refused claim back. */
@@ -66,5 +66,5 @@ export async function notifyQuote(
   } else {
     await peers.quotes.updateQuoteTransaction(place, withProject(projectId))
   }
-  await noteQuoteNotified(db, movementId, state)
+  await recordQuoteNotified(db, movementId, state)
 }

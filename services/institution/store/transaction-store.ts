@@ -147,8 +147,8 @@ const reserveStatement = sql(
    where movement_id = $1 and lease_token = $2 and state = 'claimed'`,
 )
 
-/** Notes what the reservation of the quote said; false when the lease was lost. */
-export async function noteReservation(
+/** Records what the reservation of the quote said; false when the lease was lost. */
+export async function recordReservation(
   db: Queryable,
   { movementId, leaseToken }: Leased,
   { expireTime, rounding }: Reservation,
@@ -176,8 +176,8 @@ const refuseStatement = sql(
    where movement_id = $1 and lease_token = $2 and state = 'claimed'`,
 )
 
-/** Notes that a claim is refused, before its movement and quote are undone; false when the lease was lost. */
-export async function noteRefusal(
+/** Records that a claim is refused, before its movement and quote are undone; false when the lease was lost. */
+export async function recordRefusal(
   db: Queryable,
   { movementId, leaseToken }: Leased,
 ): Promise<boolean> {

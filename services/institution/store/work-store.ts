@@ -59,7 +59,7 @@ const waitStatement = sql(
    where movement_id = $1 and lease_token = $2 and state = 'pending'`,
 )
 
-/** Notes that the back end has the transfer, and waits for its outcome until the next enquiry, or the deadline if that is sooner. */
+/** Records that the back end has the transfer, and waits for its outcome until the next enquiry, or the deadline if that is sooner. */
 export async function waitForOutcome(
   db: Queryable,
   { movementId, leaseToken }: Leased,
@@ -81,10 +81,10 @@ const outcomeStatement = sql(
 const maxReason = 1_000
 
 /**
- * Notes how a transfer ended at the back end, with as much of its reason as can be stored; the first outcome stands and is answered.
+ * Records how a transfer ended at the back end, with as much of its reason as can be stored; the first outcome stands and is answered.
  * Undefined: no such transfer.
  */
-export function noteOutcome(
+export function recordOutcome(
   db: Queryable,
   movementId: string,
   { outcome, reason }: { outcome: Outcome; reason: string },
@@ -102,8 +102,8 @@ const quoteNotifiedStatement = sql(
    where movement_id = $1 and quote_id is not null`,
 )
 
-/** Notes which state the quotes service knows; a transaction that has ended in it is done with. */
-export async function noteQuoteNotified(
+/** Records which state the quotes service knows; a transaction that has ended in it is done with. */
+export async function recordQuoteNotified(
   db: Queryable,
   movementId: string,
   state: ShownState,

@@ -10,7 +10,7 @@ import { cancelMovement, completeMovement } from '../ports/movements.ts'
 import { isRefusal } from '../ports/refusals.ts'
 import { readClock } from '../store/history-store.ts'
 import { endTransaction } from '../store/transaction-store.ts'
-import { noteOutcome, waitForOutcome } from '../store/work-store.ts'
+import { recordOutcome, waitForOutcome } from '../store/work-store.ts'
 
 /** More are not counted: the column has two bytes. */
 const maxEnquiries = 32_767
@@ -74,7 +74,7 @@ async function learn(
     await wait(institution, row, Math.min(row.enquiries + 1, maxEnquiries))
     return
   }
-  await noteOutcome(institution.db, row.movementId, { outcome, reason })
+  await recordOutcome(institution.db, row.movementId, { outcome, reason })
   institution.notify()
 }
 

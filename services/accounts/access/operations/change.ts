@@ -6,7 +6,7 @@ import type { Database, Queryable } from '#platform/db/db.ts'
 import { auditName, currentContext } from '#platform/rpc/context.ts'
 import type { AccountSecrets } from '../domain/at-rest.ts'
 import { insertAudit } from '../store/project-store.ts'
-import { claimRequest, type DoneRequest, noteRequest } from '../store/request-store.ts'
+import { claimRequest, type DoneRequest, recordRequest } from '../store/request-store.ts'
 
 /** Who asks for a change, for the audit. */
 export type Actor = {
@@ -73,7 +73,7 @@ export async function change<T>(
     if (isRepeat) return result
     if (once !== undefined && onceId !== undefined) {
       const keyId = made.details?.['key_id'] ?? ''
-      await noteRequest(tx, onceId, { targetId: made.targetId, keyId })
+      await recordRequest(tx, onceId, { targetId: made.targetId, keyId })
     }
     await insertAudit(tx, { ...who, ...made })
     await publishAccessChanged(tx, made.projectId)

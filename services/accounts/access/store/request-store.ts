@@ -31,16 +31,16 @@ export async function claimRequest(
   return done
 }
 
-const noteStatement = sql(
+const recordStatement = sql(
   'access_request_note',
   'update access_request set target_id = $2, key_id = $3 where request_id = $1',
 )
 
-/** Notes what a claimed request made. */
-export async function noteRequest(
+/** Records what a claimed request made. */
+export async function recordRequest(
   tx: Queryable,
   requestId: string,
   made: { targetId: string; keyId: string },
 ): Promise<void> {
-  await tx.run(noteStatement, [requestId, made.targetId, made.keyId])
+  await tx.run(recordStatement, [requestId, made.targetId, made.keyId])
 }
