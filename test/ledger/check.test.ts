@@ -17,6 +17,7 @@ import {
   lockCheck,
   readCheckRecords,
 } from '../../services/accounts/ledger/store/check-result-store.ts'
+import { ruleChecks } from '../../services/accounts/ledger/store/check-store.ts'
 import { countPendingRollUp } from '../../services/accounts/ledger/store/roll-up-store.ts'
 import {
   checkLedger,
@@ -90,9 +91,17 @@ async function hold(q: Queryable, livesS: number): Promise<string> {
   return holdId
 }
 
-/** The job over a database, the metrics that it shows, and the handlers that read it; it has no earlier results. */
-async function startedChecks(checkDb: Database = db) {
+/** The job over a database, the metrics that it shows, and the handlers that read it; it has these earlier results alone. */
+async function startedChecks(
+  checkDb: Database = db,
+  earlier: { name: string; agoS: number }[] = [],
+) {
   await owner.run(statement('delete from accounts.ledger_check'), [])
+  for (const { name, agoS } of earlier) {
+    const insert = `insert into accounts.ledger_check (name, rule, try_time)
+      values ('${name}', 'L1', now() - interval '${agoS} seconds')`
+    await owner.run(statement(insert), [])
+  }
   const registry = new Registry()
   const metrics = ledgerMetrics(registry, {
     countPendingRollUp: () => countPendingRollUp(db),
@@ -284,6 +293,25 @@ describe('the checker finds', () => {
     await checks.close()
   })
 
+  it('a check begins with what was never tried, then with what was tried longest ago', async () => {
+    const names = ruleChecks.map((check) => check.statement.name)
+    const [first = '', second = '', ...others] = names
+    const began: string[] = []
+    const observed: Database = {
+      ...db,
+      rows(sql, values) {
+        if (names.includes(sql.name)) began.push(sql.name)
+        return db.rows(sql, values)
+      },
+    }
+    const checks = await startedChecks(observed, [
+      { name: first, agoS: 600 },
+      { name: second, agoS: 1_200 },
+    ])
+    await eventually(() => expect(began).toEqual([...others, second, first]))
+    await checks.close()
+  })
+
   it('one replica checks at a time', async () => {
     const other = await db.session()
     expect(await lockCheck(other)).toBe(true)
@@ -299,6 +327,9 @@ describe('the checker finds', () => {
     const checks = await startedChecks(observed)
     await ended
     expect(await readCheckRecords(db)).toEqual([])
+    const shown = await checks.shown()
+    expect(shown).toContain('payweave_ledger_check_time_seconds{rule="L6"} 0')
+    expect(shown).not.toContain('payweave_ledger_findings{')
     other.close()
     await checks.close()
   })

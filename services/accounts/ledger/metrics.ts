@@ -38,9 +38,7 @@ function checkMetrics(registry: Registry, readCheckRecords: LedgerReads['readChe
   const read = sharedRead(readCheckRecords)
   const byRule = async () => {
     const all = await read()
-    return rules
-      .map((rule) => ({ rule, records: all.filter((record) => record.rule === rule) }))
-      .filter(({ records }) => records.length > 0)
+    return rules.map((rule) => ({ rule, records: all.filter((record) => record.rule === rule) }))
   }
   void new Gauge({
     name: 'payweave_ledger_findings',
@@ -49,6 +47,7 @@ function checkMetrics(registry: Registry, readCheckRecords: LedgerReads['readChe
     registers: [registry],
     async collect() {
       for (const { rule, records } of await byRule()) {
+        if (records.length === 0) continue
         const count = records.reduce((sum, { findings }) => sum + findings.length, 0)
         this.set({ rule }, Math.min(count, maxFindings))
       }

@@ -39,14 +39,21 @@ export async function unlockCheck(session: Queryable): Promise<void> {
 }
 
 const dueStatement = sql(
-  'ledger_check_is_due',
-  `select coalesce(max(try_time) < clock_now() - $2 * interval '1 millisecond', true) as "isDue"
-   from ledger_check where name = any($1)`,
+  'ledger_check_due',
+  `select own.name
+   from unnest($1::text[]) with ordinality own (name, place) left join ledger_check c using (name)
+   where not exists (select from ledger_check where name = any($1)
+     and try_time >= clock_now() - $2 * interval '1 millisecond')
+   order by c.try_time nulls first, own.place`,
 )
 
-/** Whether no statement of the check has ended or failed in the last `pauseMs` milliseconds. */
-export async function isCheckDue(db: Queryable, pauseMs: number): Promise<boolean> {
-  return (await db.row<{ isDue: boolean }>(dueStatement, [names, pauseMs]))?.isDue === true
+/**
+ * All statements of the check, unless one has ended or failed in the last `pauseMs` milliseconds: those that never have first, then
+ * the longest ago. So a check that stops halfway keeps no statement from its turn.
+ */
+export async function readDueChecks(db: Queryable, pauseMs: number): Promise<RuleCheck[]> {
+  const due = await db.rows<{ name: string }>(dueStatement, [names, pauseMs])
+  return due.flatMap(({ name }) => ruleChecks.filter(({ statement }) => statement.name === name))
 }
 
 const endedStatement = sql(

@@ -7,8 +7,8 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import type { LedgerMetrics } from '../metrics.ts'
 import {
   type CheckRecord,
-  isCheckDue,
   lockCheck,
+  readDueChecks,
   recordEnded,
   recordFailed,
   unlockCheck,
@@ -17,6 +17,7 @@ import {
   findBroken,
   maxFindings,
   type Rule,
+  type RuleCheck,
   readExtent,
   readRounding,
   ruleChecks,
@@ -129,16 +130,17 @@ export type ChecksOptions = {
 
 /**
  * Starts the job that checks the ledger every five minutes, in one replica at a time. It records and logs what each statement finds as
- * soon as that ends, so that one that fails hides no other. Every replica shows the rounding.
+ * soon as that ends, so that one that fails hides no other, and begins with what was tried longest ago. Every replica shows the
+ * rounding.
  */
 export function startChecks({ db, checkDb, log, metrics }: ChecksOptions): Loop {
   let isClosing = false
 
-  async function checkAll(): Promise<void> {
+  async function checkAll(due: readonly RuleCheck[]): Promise<void> {
     const beganMs = performance.now()
     let failed = 0
     const transfers = await readTransfers()
-    for (const check of ruleChecks) {
+    for (const check of due) {
       if (isClosing) return
       const statementMs = performance.now()
       try {
@@ -177,7 +179,8 @@ export function startChecks({ db, checkDb, log, metrics }: ChecksOptions): Loop 
       const session = await checkDb.session()
       try {
         if (!(await lockCheck(session))) return false
-        if (await isCheckDue(db, checkEveryMs - clockSlackMs)) await checkAll()
+        const due = await readDueChecks(db, checkEveryMs - clockSlackMs)
+        if (due.length > 0) await checkAll(due)
         await unlockCheck(session)
       } finally {
         session.close()
