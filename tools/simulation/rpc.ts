@@ -5,7 +5,7 @@ import { Failure } from '#core/errors/errors.ts'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import type { InboxClient } from '#platform/events/outbox.ts'
 import { NotSent } from '#platform/rpc/client/not-sent.ts'
-import { currentContext, runWithContext } from '#platform/rpc/context.ts'
+import { type CallContext, currentContext, runWithContext } from '#platform/rpc/context.ts'
 import type { Process } from './engine/scheduler.ts'
 import type { Simulation } from './simulation.ts'
 
@@ -25,7 +25,7 @@ export function inboxClientOf(
 }
 
 /** By local name of the method. */
-type Handlers = Record<string, (request: unknown) => Promise<Fields>>
+type Handlers = Record<string, (request: unknown, context: CallContext) => Promise<Fields>>
 type Fields = Record<string, unknown>
 
 const stream = () => Promise.reject(new Error('no call of a run is a stream'))
@@ -56,11 +56,15 @@ export function clientOf<S extends DescService>(
     const { served, process } = simulation.scheduler.random.pick(callees)
     const limitMs = Math.min(ownTimeoutMs, leftMs)
     const handle = async () => {
+      const waiting = new AbortController()
+      const cancel = simulation.scheduler.after(limitMs, () => waiting.abort(), process)
+      const { signal } = waiting
       const deadline = Date.now() + limitMs
-      const context = { requestId: '', traceparent: '', deadline, ...named }
+      const context = { requestId: '', traceparent: '', deadline, signal, ...named }
       const handler = (served() as unknown as Handlers)[method.localName]
       const request = create(method.input, input)
-      return create(method.output, await runWithContext(context, async () => handler?.(request)))
+      const work = runWithContext(context, async () => handler?.(request, context))
+      return create(method.output, await work.finally(cancel))
     }
     const message = await call(simulation, { caller, process, limitMs }, handle)
     return {
