@@ -143,7 +143,7 @@ export function backlogMetrics(
 export function databaseMetrics(registry: Registry, db: Pick<Database, 'stats' | 'ready'>): void {
   void new Gauge({
     name: 'payweave_db_up',
-    help: '1 when PostgreSQL answers as a primary within 2 s; 0 when it does not answer or cannot be reached.',
+    help: '1 when PostgreSQL answers as a primary within 1.5 s; while all connections are in use, answers to other statements count. 0 when it does not answer or cannot be reached.',
     registers: [registry],
     async collect() {
       this.set((await db.ready()) ? 1 : 0)
