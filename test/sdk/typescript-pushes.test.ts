@@ -146,6 +146,7 @@ it.each([
     expect.objectContaining({ name: 'WebhookError' }) as Error,
   )
 })
+
 it('a signature is checked against the clock unless the caller names another time', () => {
   const now = Math.floor(Date.now() / 1_000)
   const isValid = (t: number, more: Partial<SignatureOptions> = {}) =>
