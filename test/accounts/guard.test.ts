@@ -1,4 +1,4 @@
-// Shows that the tables let an account, a review and a question go where their machines say, and nowhere else.
+// Shows that the tables let an account, a review and a challenge go where their machines say, and nowhere else.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isCheckViolation, sql } from '#platform/db/db.ts'
@@ -97,7 +97,7 @@ describe('what has ended', () => {
     }
   })
 
-  it('a question that has ended does not begin again', async () => {
+  it('a challenge that has ended does not begin again', async () => {
     const { challengeId } = await harness.accounts.registerAccount({
       projectId: harness.projects.demo,
       institutionName: 'Demo Wallet',

@@ -51,7 +51,7 @@ export type ProfileInit = Extract<
   { $typeName?: undefined }
 >
 
-/** The life of sessions and questions in these tests. */
+/** The life of sessions and challenges in these tests. */
 export const settings = {
   backendName: 'simulator',
   sessionTtlS: 900,

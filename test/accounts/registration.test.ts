@@ -51,7 +51,7 @@ const answer = (challengeId: string, said = RegistrationStatus.APPROVED) =>
   harness.reports.reportConsent({ challengeId, answer: said })
 
 describe('a registration', () => {
-  it('a registration puts the question to the holder, by the name of the project', async () => {
+  it('a registration challenges the holder, by the name of the project', async () => {
     const beforeMs = harness.testClock.now().getTime()
     const { challengeId, expireTime } = await register()
     const afterMs = harness.testClock.now().getTime()
@@ -176,7 +176,7 @@ describe("a holder's answer", () => {
     expect(await statuses(requestId)).toEqual([RegistrationStatus.REJECTED])
   })
 
-  it("a holder's answer to an unknown question, or one that says nothing, is refused", async () => {
+  it("a holder's answer to an unknown challenge, or one that says nothing, is refused", async () => {
     const { challengeId } = await register()
     expect(await refusal(answer(randomUUID()))).toBe('REVIEW_NOT_FOUND')
     expect(await refusal(answer(''))).toBe('MISSING_PARAMETER challenge_id')

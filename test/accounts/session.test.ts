@@ -292,7 +292,7 @@ describe('a session token', () => {
       { ...sealed(good), projectId: harness.projects.other },
       {},
     ]
-    for (const question of wrong) expect(await refusal(resolve(question))).toBe('SESSION_INVALID')
+    for (const query of wrong) expect(await refusal(resolve(query))).toBe('SESSION_INVALID')
   })
 
   it('sealed under a retired key is refused, though the key was used before', async () => {

@@ -169,8 +169,8 @@ it('a simulator that is killed with everything in progress ends all of it after 
   })
   await reviews.submitOnboarding({ reviewId, institutionName, mobileNumber: '+12025550113' })
   const expireTime = timestampFromDate(new Date(Date.now() + 600_000))
-  const question = { challengeId, institutionName, clientName: 'Demo Store', expireTime }
-  await reviews.requestConsent({ ...question, mobileNumber: '+12025550100' })
+  const challenge = { challengeId, institutionName, clientName: 'Demo Store', expireTime }
+  await reviews.requestConsent({ ...challenge, mobileNumber: '+12025550100' })
   const givenUp = randomUUID()
   await bills.enquireBill({ billPaymentId: givenUp })
   await simulator.end('SIGKILL')

@@ -1,4 +1,4 @@
-// Proves that profiles and questions are decided as the sandbox promises, and that each outcome is reported.
+// Proves that profiles and challenges are decided as the sandbox promises, and that each outcome is reported.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -15,7 +15,7 @@ afterAll(() => harness.stop())
 const outcomesOf = (id: string) => harness.accounts.of(id).map(({ outcome }) => outcome)
 const expectSoon = <T>(read: () => T, expected: T) =>
   eventually(() => expect(read()).toEqual(expected))
-/** All that was due before is done and reported: a profile and a question that came later, twice, are decided. */
+/** All that was due before is done and reported: a profile and a challenge that came later, twice, are decided. */
 async function workIsDone(): Promise<void> {
   for (let round = 0; round < 2; round += 1) {
     const [{ reviewId }, { challengeId }] = [
@@ -58,15 +58,15 @@ async function submit(number: string, artefacts?: ReturnType<typeof artefact>[])
 }
 
 async function ask(number: string, { livesMs = 600_000 } = {}) {
-  const question = {
+  const challenge = {
     challengeId: randomUUID(),
     institutionName: 'Demo Wallet',
     mobileNumber: number,
     clientName: 'Demo Store',
     expireTime: timestampFromDate(new Date(harness.testClock.now().getTime() + livesMs)),
   }
-  await harness.reviews.requestConsent(question)
-  return question
+  await harness.reviews.requestConsent(challenge)
+  return challenge
 }
 
 describe('onboarding', () => {
@@ -220,7 +220,7 @@ describe('consent', () => {
     await expectSoon(() => outcomesOf(refused.challengeId), ['REJECTED'])
   })
 
-  it('consent is not given to a question that has expired', async () => {
+  it('consent is not given to a challenge that has expired', async () => {
     const { challengeId } = await ask('+12025550100', { livesMs: 1_000 })
     harness.testClock.advance(2_000)
     await workIsDone()
@@ -228,15 +228,15 @@ describe('consent', () => {
   })
 
   it('consent requested many times at once is given once, also after a restart', async () => {
-    const question = await ask('+12025550101')
-    await Promise.all(Array.from({ length: 20 }, () => harness.reviews.requestConsent(question)))
+    const challenge = await ask('+12025550101')
+    await Promise.all(Array.from({ length: 20 }, () => harness.reviews.requestConsent(challenge)))
     await harness.restart()
     harness.testClock.advance(2_000)
-    await expectSoon(() => outcomesOf(question.challengeId), ['APPROVED'])
-    await harness.reviews.requestConsent({ ...question, mobileNumber: '+12025550111' })
+    await expectSoon(() => outcomesOf(challenge.challengeId), ['APPROVED'])
+    await harness.reviews.requestConsent({ ...challenge, mobileNumber: '+12025550111' })
     harness.testClock.advance(2_000)
     await workIsDone()
-    expect(outcomesOf(question.challengeId)).toEqual(['APPROVED'])
+    expect(outcomesOf(challenge.challengeId)).toEqual(['APPROVED'])
   })
 
   it.each([
@@ -244,8 +244,8 @@ describe('consent', () => {
     ['MISSING_PARAMETER', 'client_name', { clientName: '' }],
     ['MISSING_PARAMETER', 'expire_time', { expireTime: undefined }],
   ])('consent is refused with %s %s', async (reason, field, fault) => {
-    const question = { ...(await ask('+12025550100')), ...fault }
-    const call = harness.reviews.requestConsent(question)
+    const challenge = { ...(await ask('+12025550100')), ...fault }
+    const call = harness.reviews.requestConsent(challenge)
     await expect(call).rejects.toMatchObject({ reason, details: { field } })
   })
 })

@@ -7,7 +7,7 @@ export type Receiver = 'payments' | 'accounts' | 'institution'
 
 /** A claimed report. */
 export type Report = {
-  /** The charge, payout, refund, review, question or transfer that it is about. */
+  /** The charge, payout, refund, review, challenge or transfer that it is about. */
   subjectId: string
   position: number
   /** Times that it was claimed, this time included. */

@@ -1,4 +1,4 @@
-// How profiles and consent questions are decided, by mobile number. Pure.
+// How profiles and challenges are decided, by mobile number. Pure.
 
 /** What comes with a profile. */
 export type Artefact = {
@@ -19,7 +19,7 @@ export type ReviewVerdict =
   | { outcome: 'completed'; accountLevel: ReviewedLevel }
   | { outcome: 'rejected'; reason: string }
 
-/** From the arrival of a profile or a question to its decision. */
+/** From the arrival of a profile or a challenge to its decision. */
 export const decideAfterMs = 2_000
 
 const rejected: ReadonlySet<string> = new Set(['+12025550107'])

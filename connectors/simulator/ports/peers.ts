@@ -1,4 +1,4 @@
-// Sends reports and questions to other services by RPC.
+// Sends reports to other services and reads from them, by RPC.
 import type { Client } from '@connectrpc/connect'
 import {
   FundsAccessStatus,

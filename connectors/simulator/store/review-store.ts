@@ -100,7 +100,7 @@ export async function waitForNextReview(db: Queryable): Promise<number | undefin
   return (await db.row<{ waitMs: number }>(waitForNextReviewStatement, []))?.waitMs
 }
 
-/** A question to store, with what its holder will say. */
+/** A challenge to store, with what its holder will say. */
 export type NewConsent = {
   challengeId: string
   institutionName: string
@@ -118,7 +118,7 @@ const insertConsentStatement = sql(
    values ($1, $2, $3, $4, $5, $6, clock_now() + $7::integer * interval '1 millisecond')
    on conflict (challenge_id) do nothing`,
 )
-/** Stores a question; does nothing when it is known. */
+/** Stores a challenge; does nothing when it is known. */
 export async function insertConsent(db: Queryable, consent: NewConsent): Promise<void> {
   await db.run(insertConsentStatement, [
     consent.challengeId,
@@ -148,7 +148,7 @@ const answerConsentsStatement = sql(
    select count(*)::int as ended from ended`,
 )
 /**
- * Answers questions that are due and inserts the reports to accounts; an expired one stays unanswered.
+ * Answers challenges that are due and inserts the reports to accounts; an expired one stays unanswered.
  * Returns how many ended. Locks their rows.
  */
 export async function answerConsents(db: Queryable, limit: number): Promise<number> {
@@ -160,7 +160,7 @@ const waitForNextAnswerStatement = sql(
   `select greatest(0, ceil(extract(epoch from answer_at - clock_now()) * 1000))::int as "waitMs"
    from consent where state = 'asked' order by answer_at limit 1`,
 )
-/** Milliseconds until a question is answered; undefined when none is open. */
+/** Milliseconds until a challenge is answered; undefined when none is open. */
 export async function waitForNextAnswer(db: Queryable): Promise<number | undefined> {
   return (await db.row<{ waitMs: number }>(waitForNextAnswerStatement, []))?.waitMs
 }

@@ -236,7 +236,7 @@ function tasksSection({ request, query, may }: Work, tasks: BackendTask[]): Sect
     note: 'The back end has not taken these for at least three times. They are repeated for ever, at most a minute apart.',
     table: {
       head: ['Due since', 'For', 'Review or challenge', 'Project', 'Attempts', 'Next', 'Retry'],
-      empty: 'The back end takes every profile and every question.',
+      empty: 'The back end takes every profile and every challenge.',
       rows: rows.map((one) => [
         { at: one.createTime },
         text(wordOf(BackendTaskKind, one.kind)),

@@ -21,7 +21,7 @@ export type Listing = {
   mobileNumber: string
   /** First instant, in microseconds since 1970. Undefined: seven days before the end, or before now. */
   startUs: bigint | undefined
-  /** Instant after the last. Undefined: no upper bound, so that what was made before the question is in the answer. */
+  /** Instant after the last. Undefined: no upper bound, so that what was made before the call is in the response. */
   endUs: bigint | undefined
   pageSize: number
   pageToken: string

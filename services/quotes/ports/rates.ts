@@ -37,7 +37,7 @@ type Remembered = {
 }
 
 /**
- * Asks the source once in some seconds for each pair; calls that come together share one question. While the source does not
+ * Asks the source once in some seconds for each pair; calls that come together share one request. While the source does not
  * answer, the last rate is used for as long as it is fresh.
  */
 export function rateFinder({ source, maxAgeS, log, onAsked, now = () => new Date() }: RateOptions) {
@@ -105,7 +105,7 @@ export function rateFinder({ source, maxAgeS, log, onAsked, now = () => new Date
       entry.last = await entry.rate
       entry.isSettled = true
     } catch {
-      // A question that failed is asked again.
+      // A request that failed is repeated.
       if (remembered.get(key) === entry) remembered.delete(key)
     }
   }

@@ -235,7 +235,7 @@ describe('a session', { concurrent: true }, () => {
     expect((await accountClient(mesh, 'other').session(lookup(3))).status).toBe(200)
   })
 
-  it('a question to an account holder that expires after CHALLENGE_TTL_S is a refusal', async () => {
+  it('a challenge that expires after CHALLENGE_TTL_S is a refusal', async () => {
     const demo = accountClient(mesh)
     const callback = callbackReceiver(mesh)
     const session_token = tokenOf(await demo.session(lookup(0)))

@@ -118,14 +118,14 @@ async function ask(
   reportedAs: string,
 ): Promise<void> {
   const inAnHour = Math.floor(Date.now() / 1_000) + 3_600
-  const question = {
+  const challenge = {
     challengeId: newReference(context),
     institutionName: context.map.institution_name,
     mobileNumber: context.outcome(outcome).mobile_number,
     clientName: 'Conformance',
     expireTime: { seconds: BigInt(inAnHour), nanos: 0 },
   }
-  const send = () => context.reviews.requestConsent(question)
+  const send = () => context.reviews.requestConsent(challenge)
   await Promise.all([send(), send()])
-  await reported(context, question.challengeId, reportedAs)
+  await reported(context, challenge.challengeId, reportedAs)
 }

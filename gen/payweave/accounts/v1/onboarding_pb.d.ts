@@ -604,7 +604,7 @@ export enum BackendTaskKind {
   SUBMIT_ONBOARDING = 1,
 
   /**
-   * The question to the holder of an account whether a project may use it.
+   * The challenge to the holder of an account: whether a project may use it.
    *
    * @generated from enum value: BACKEND_TASK_KIND_REQUEST_CONSENT = 2;
    */

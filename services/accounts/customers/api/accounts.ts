@@ -23,7 +23,7 @@ import type { Profile } from '../operations/profile.ts'
 import { registerAccount } from '../operations/registration.ts'
 import {
   openSession,
-  type SessionQuestion,
+  type SessionQuery,
   type SessionState,
   sessionInvalid,
   sessionResolver,
@@ -78,8 +78,8 @@ function sessions(customers: Customers) {
       const token = tokenOf(request)
       const { userLimits } = customers.settings
       const limits = request.withLimitRoom ? userLimits : undefined
-      const question = { projectId, institutionName, token, references, limits }
-      const found = await resolveSession(question)
+      const query = { projectId, institutionName, token, references, limits }
+      const found = await resolveSession(query)
       return {
         sessionId: found.sessionId,
         tokenHash: found.tokenHash,
@@ -161,7 +161,7 @@ function readers(customers: Customers) {
   } satisfies Partial<ServiceImpl<typeof AccountsService>>
 }
 
-function tokenOf({ token }: ResolveSessionRequest): SessionQuestion['token'] {
+function tokenOf({ token }: ResolveSessionRequest): SessionQuery['token'] {
   if (token.case === 'sessionToken') return { plain: token.value }
   if (token.case === 'sessionTokenSealed') return { sealed: token.value }
   throw sessionInvalid()

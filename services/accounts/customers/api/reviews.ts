@@ -20,7 +20,7 @@ const answers: Partial<Record<RegistrationStatus, 'approved' | 'rejected'>> = {
 }
 
 /**
- * The handlers of ReviewReportService; a repeated report changes nothing. All refuse an unknown review, question or
+ * The handlers of ReviewReportService; a repeated report changes nothing. All refuse an unknown review, challenge or
  * artefact, and each call of a connector other than the back end, with REVIEW_NOT_FOUND, and bad fields with INVALID_PARAMETER.
  */
 export function reviewReportService(customers: Customers): ServiceImpl<typeof ReviewReportService> {
@@ -36,7 +36,7 @@ export function reviewReportService(customers: Customers): ServiceImpl<typeof Re
       return {}
     },
     async reportConsent({ challengeId, answer: wire }) {
-      check('question')
+      check('challenge')
       const answer = answers[wire]
       if (answer === undefined) throw invalid('answer', 'must be approved or rejected')
       await reportConsent(customers, challengeId, answer)

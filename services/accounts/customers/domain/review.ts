@@ -1,7 +1,7 @@
 // What reviewers and holders are asked about a new customer.
 
-/** A question as it is sent to the back end. */
-export type Question = {
+/** A challenge as it is sent to the back end. */
+export type ConsentRequest = {
   challengeId: string
   institutionName: string
   mobileNumber: string

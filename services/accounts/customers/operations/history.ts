@@ -33,7 +33,7 @@ export async function getBalance(
 export type HistoryQuery = Holder & {
   /** First instant, in microseconds since 1970. Undefined: seven days before the end, or before now. */
   startUs: bigint | undefined
-  /** Instant after the last. Undefined: no upper bound, so that what was posted before the question is in the answer. */
+  /** Instant after the last. Undefined: no upper bound, so that what was posted before the call is in the response. */
   endUs: bigint | undefined
   /** 0: the default. */
   pageSize: number
@@ -58,12 +58,12 @@ export type Movement = Pick<
  */
 export async function listTransactions(
   { db, sessionKeys }: Customers,
-  question: HistoryQuery,
+  query: HistoryQuery,
 ): Promise<{ transactions: Movement[]; nextPageToken: string }> {
-  const { projectId, pageSize } = question
-  const { accountId, nowUs } = await theAccount(db, question)
+  const { projectId, pageSize } = query
+  const { accountId, nowUs } = await theAccount(db, query)
   const ring = sessionKeys()
-  const { after, ...window } = windowOf(ring, question, accountId, nowUs)
+  const { after, ...window } = windowOf(ring, query, accountId, nowUs)
   const { postings, next } = await listAccountPostings(db, {
     accountId,
     ...window,

@@ -28,7 +28,7 @@ export type Registration = {
 }
 
 /**
- * Puts the question to the holder. SESSION_INVALID unless the token is a session of the very account that the rest of
+ * Challenges the holder. SESSION_INVALID unless the token is a session of the very account that the rest of
  * the request describes, SESSION_EXPIRED when it has run out, ACCOUNT_UNAVAILABLE when the account is suspended or closed.
  */
 export async function registerAccount(
@@ -78,17 +78,17 @@ export async function reportConsent(
   challengeId: string,
   answer: 'approved' | 'rejected',
 ): Promise<void> {
-  const isKnown = await endQuestion(customers, challengeId, answer)
-  if (!isKnown) throw new Failure('REVIEW_NOT_FOUND', 'there is no such question')
+  const isKnown = await closeChallenge(customers, challengeId, answer)
+  if (!isKnown) throw new Failure('REVIEW_NOT_FOUND', 'there is no such challenge')
 }
 
 /** Expires an unanswered challenge, as a refusal. */
 export async function expireChallenge(customers: Customers, challengeId: string): Promise<void> {
-  await endQuestion(customers, challengeId, 'lapsed')
+  await closeChallenge(customers, challengeId, 'lapsed')
 }
 
-/** False when there is no such question. */
-async function endQuestion(
+/** False when there is no such challenge. */
+async function closeChallenge(
   customers: Customers,
   challengeId: string,
   wanted: Exclude<ChallengeState, 'open'>,

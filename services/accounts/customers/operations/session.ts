@@ -157,7 +157,7 @@ async function repeated(
 export type SessionState = 'live' | 'spent' | 'expired'
 
 /** A token, plain or sealed, and what it must be bound to. */
-export type SessionQuestion = {
+export type SessionQuery = {
   projectId: string
   institutionName: string
   token: { plain: string } | { sealed: string }
@@ -184,7 +184,7 @@ export type ResolvedSession = {
  * Resolves a token to its session. SESSION_INVALID, after the same one statement, for a token without a session of
  * this project at this institution.
  */
-export type ResolveSession = (question: SessionQuestion) => Promise<ResolvedSession>
+export type ResolveSession = (query: SessionQuery) => Promise<ResolvedSession>
 
 const maxKeptKeys = 1_000
 
@@ -198,10 +198,10 @@ export function sessionResolver(
 ): ResolveSession {
   const kept = new Map<string, Buffer>()
 
-  async function sealingKey(question: SessionQuestion, keyId: string): Promise<Buffer | undefined> {
+  async function sealingKey(query: SessionQuery, keyId: string): Promise<Buffer | undefined> {
     const known = kept.get(keyId)
     if (known !== undefined) return known
-    const row = await findSealingKey(db, { ...question, keyId })
+    const row = await findSealingKey(db, { ...query, keyId })
     if (row === undefined) return undefined
     const key = Buffer.from(openInstitutionKey(secrets, row).sharedKey, 'base64')
     if (kept.size >= maxKeptKeys) kept.clear()
@@ -210,19 +210,19 @@ export function sessionResolver(
   }
 
   async function openToken(
-    question: SessionQuestion,
+    query: SessionQuery,
   ): Promise<{ token: string | undefined; keyId: string | undefined }> {
-    if ('plain' in question.token) return { token: question.token.plain, keyId: undefined }
-    const { sealed } = question.token
+    if ('plain' in query.token) return { token: query.token.plain, keyId: undefined }
+    const { sealed } = query.token
     const keyId = sealingKeyId(sealed)
-    const key = keyId === undefined ? undefined : await sealingKey(question, keyId)
+    const key = keyId === undefined ? undefined : await sealingKey(query, keyId)
     if (keyId === undefined || key === undefined) return { token: undefined, keyId }
     return { token: openSessionToken(sealed, { keyId, key }), keyId }
   }
 
-  return async (question) => {
-    const { projectId, institutionName, references, limits } = question
-    const { token, keyId } = await openToken(question)
+  return async (query) => {
+    const { projectId, institutionName, references, limits } = query
+    const { token, keyId } = await openToken(query)
     const tokenHash = sessionTokenHash(token)
     const rows = await findSession({
       tokenHash,

@@ -3,7 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
 import type { ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
 import type { ListedArtefact } from '../domain/account.ts'
-import type { Question, Submission } from '../domain/review.ts'
+import type { ConsentRequest, Submission } from '../domain/review.ts'
 
 /** A profile to be reviewed. */
 export type ReviewOrder = Omit<Submission, 'detailsSealed'> & {
@@ -14,7 +14,7 @@ export type ReviewOrder = Omit<Submission, 'detailsSealed'> & {
 /** What customers ask of the outside world. Every call may be repeated. */
 export type ReviewBackend = {
   submit(order: ReviewOrder): Promise<void>
-  ask(question: Question): Promise<void>
+  requestConsent(request: ConsentRequest): Promise<void>
 }
 
 /** The port over the back end's RPC client. */
@@ -23,8 +23,8 @@ export function reviewBackend(reviews: Client<typeof ReviewService>): ReviewBack
     async submit(order) {
       await reviews.submitOnboarding(order)
     },
-    async ask({ expireTime, ...question }) {
-      await reviews.requestConsent({ ...question, expireTime: timestampFromDate(expireTime) })
+    async requestConsent({ expireTime, ...request }) {
+      await reviews.requestConsent({ ...request, expireTime: timestampFromDate(expireTime) })
     },
   }
 }

@@ -1,15 +1,15 @@
-// Statements on challenges: questions to holders whether a project may act for them.
+// Statements on challenges, which ask account holders whether a project may act for them.
 
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Account } from '../domain/account.ts'
-import type { Question } from '../domain/review.ts'
+import type { ConsentRequest } from '../domain/review.ts'
 import { accountColumns } from './account-store.ts'
 import { callbackAndAccount, callbackColumns, type OnboardingCallback } from './review-store.ts'
 
 /** State of a challenge; `lapsed` means that it expired without a response, which refuses it. */
 export type ChallengeState = 'open' | 'approved' | 'rejected' | 'lapsed'
 
-/** A question to be asked. */
+/** A challenge to insert. */
 export type NewChallenge = {
   challengeId: string
   projectId: string
@@ -53,7 +53,7 @@ export async function insertChallenge(db: Queryable, challenge: NewChallenge): P
   return row.expireTime
 }
 
-/** A question with its account. */
+/** A challenge with its account. */
 export type Challenge = OnboardingCallback & {
   state: ChallengeState
   overdue: boolean
@@ -72,7 +72,7 @@ const lockStatement = sql(
    where c.challenge_id = $1 for update of c`,
 )
 
-/** Reads a question with its account and locks its row. */
+/** Reads a challenge with its account and locks its row. */
 export async function lockChallenge(
   tx: Queryable,
   challengeId: string,
@@ -89,14 +89,14 @@ const endStatement = sql(
    where challenge_id = $1 and state = 'open'`,
 )
 
-/** Ends a question and forgets its token; the caller holds its lock. */
+/** Ends a challenge and forgets its token; the caller holds its lock. */
 export async function endChallenge(
   tx: Queryable,
   challengeId: string,
   state: Exclude<ChallengeState, 'open'>,
 ): Promise<void> {
   if ((await tx.run(endStatement, [challengeId, state])) !== 1) {
-    throw new Error('a locked question has ended meanwhile')
+    throw new Error('a locked challenge has ended meanwhile')
   }
 }
 
@@ -112,8 +112,8 @@ export async function findOverdueChallenges(db: Queryable, limit: number): Promi
   return rows.map(({ challengeId }) => challengeId)
 }
 
-const questionStatement = sql(
-  'challenge_question',
+const consentRequestStatement = sql(
+  'challenge_consent_request',
   `select c.challenge_id as "challengeId", i.name as "institutionName",
      a.mobile_number as "mobileNumber", p.name as "clientName", c.expire_time as "expireTime"
    from challenge c
@@ -123,7 +123,10 @@ const questionStatement = sql(
    where c.challenge_id = $1 and c.state = 'open' and c.expire_time > business_now()`,
 )
 
-/** Reads what a holder is to be asked; undefined when that is over. Locks nothing. */
-export function readQuestion(db: Queryable, challengeId: string): Promise<Question | undefined> {
-  return db.row(questionStatement, [challengeId])
+/** Reads the consent request of a challenge; undefined when it is no longer open. Locks nothing. */
+export function readConsentRequest(
+  db: Queryable,
+  challengeId: string,
+): Promise<ConsentRequest | undefined> {
+  return db.row(consentRequestStatement, [challengeId])
 }

@@ -5,7 +5,7 @@ import { expireChallenge } from '../operations/registration.ts'
 import { openDetails } from '../operations/review.ts'
 import type { ReviewBackend } from '../ports/backend.ts'
 import { deleteOrphans, listArtefacts } from '../store/artefact-store.ts'
-import { findOverdueChallenges, readQuestion } from '../store/challenge-store.ts'
+import { findOverdueChallenges, readConsentRequest } from '../store/challenge-store.ts'
 import { readSubmission } from '../store/review-store.ts'
 import { type ClaimedTask, claimTasks, markDone, postponeTask } from '../store/task-store.ts'
 
@@ -44,7 +44,7 @@ async function work(
   const { db, log } = customers
   try {
     if (task.kind === 'submit_onboarding') await submit(customers, backend, task.subjectId)
-    else await ask(customers, backend, task.subjectId)
+    else await requestConsent(customers, backend, task.subjectId)
   } catch (error) {
     log.warn({ err: error, kind: task.kind, attempts: task.attempts }, 'back end not notified')
     await postponeTask(db, task)
@@ -66,9 +66,13 @@ async function submit(
   await backend.submit({ ...rest, details, artefacts: await listArtefacts(customers.db, reviewId) })
 }
 
-async function ask({ db }: Customers, backend: ReviewBackend, challengeId: string): Promise<void> {
-  const question = await readQuestion(db, challengeId)
-  if (question !== undefined) await backend.ask(question)
+async function requestConsent(
+  { db }: Customers,
+  backend: ReviewBackend,
+  challengeId: string,
+): Promise<void> {
+  const request = await readConsentRequest(db, challengeId)
+  if (request !== undefined) await backend.requestConsent(request)
 }
 
 /** Expires unanswered challenges, as refusals. */
