@@ -67,7 +67,7 @@ export function newPeers(texts: Texts = evilTexts) {
     revoked: new Array<string>(),
     accountAccess: false,
     allowedIps: new Array<string>(),
-    branding: {},
+    branding: {} as { logoPng?: Uint8Array },
     replayed: {},
   }
 
