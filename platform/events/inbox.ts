@@ -50,7 +50,10 @@ const batchMessages = 200
 const reopenMs = 1_000
 /** After this long no more events of a batch are begun: the broker delivers a message again 30 s after it came. */
 const maxBatchMs = 10_000
-/** Redelivery delay of messages that a stopping process has not processed: another replica gets them soon. */
+/**
+ * Redelivery delay of messages that were not tried: another replica gets them soon, and they come before an event that took the time of
+ * their batch.
+ */
 const handBackMs = 100
 const retry = { minMs: 1_000, maxMs: 30_000 }
 
@@ -199,7 +202,7 @@ async function processBatch(
 async function process(options: Consuming, batch: Known[], goesOn: GoesOn): Promise<boolean> {
   if (batch.length === 0) return true
   if (!goesOn()) {
-    redeliverLater(options, batch, undefined)
+    handBack(options, batch)
     return false
   }
   try {
@@ -234,7 +237,7 @@ async function process(options: Consuming, batch: Known[], goesOn: GoesOn): Prom
 async function processApart(options: Consuming, batch: Known[], goesOn: GoesOn): Promise<boolean> {
   for (const [index, known] of batch.entries()) {
     if (!(await process(options, [known], goesOn))) {
-      redeliverLater(options, batch.slice(index + 1), undefined)
+      handBack(options, batch.slice(index + 1))
       return false
     }
   }
@@ -292,6 +295,13 @@ function handling({ db, durable, handle }: ConsumerOptions & { handle: HandleEve
   }
 }
 
+/** Has messages that were not tried redelivered soon. */
+function handBack({ metrics }: Consuming, batch: Known[]): void {
+  const messages = batch.flatMap((known) => known.messages)
+  for (const message of messages) message.retry(handBackMs)
+  metrics.retried.inc(messages.length)
+}
+
 /** Has messages redelivered with exponential backoff. The cause may be transient, so none becomes a dead letter here. */
 function redeliverLater({ log, metrics }: Consuming, batch: Known[], error: unknown): void {
   const messages = batch.flatMap((known) => known.messages)
@@ -299,7 +309,6 @@ function redeliverLater({ log, metrics }: Consuming, batch: Known[], error: unkn
     message.retry(Math.min(retry.maxMs, retry.minMs * 2 ** Math.min(message.deliveries - 1, 5)))
   }
   metrics.retried.inc(messages.length)
-  if (error === undefined) return
   const eventId = batch.length === 1 ? batch[0]?.event.eventId : undefined
   log.warn({ eventId, count: messages.length, err: error }, 'events not processed')
 }

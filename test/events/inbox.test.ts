@@ -1,7 +1,7 @@
 // The inbox of a consumer without a broker: events that come by RPC, and batches that fail.
 import { create, toBinary } from '@bufbuild/protobuf'
 import { Registry } from 'prom-client'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { randomId } from '#core/identity/id.ts'
 import { type Event, EventSchema } from '#gen/payweave/events/v1/events_pb.js'
@@ -20,6 +20,7 @@ beforeAll(async () => {
   harness = await startHarness('nats://127.0.0.1:1')
 })
 afterEach(() => consumer.close())
+afterEach(() => vi.restoreAllMocks())
 afterAll(() => harness.close())
 
 const goingOn = new AbortController().signal
@@ -90,6 +91,27 @@ it('an event whose statement takes too long does not delay the other events of i
   expect(known.map(({ eventId }) => eventId).toSorted()).toEqual(
     ids.filter((id) => id !== slow).toSorted(),
   )
+})
+
+it('an event that takes the time of its whole batch comes again after the other events', async () => {
+  const events = makeEvents(5)
+  const ids = events.map(({ eventId }) => eventId)
+  // Each of its statements takes half of the time of a batch, by the clock of the consumer.
+  const nowMs = performance.now()
+  const now = vi.spyOn(performance, 'now').mockReturnValue(nowMs)
+  const delaysMs = new Map<string, number>()
+  const messages = events.map((event) => ({
+    ...makeMessage(toBinary(EventSchema, event), []),
+    retry: (delayMs: number) => delaysMs.set(event.eventId, delayMs),
+  }))
+  start(async (tx, batch) => {
+    if (!batch.some(({ eventId }) => eventId === ids[0])) return
+    now.mockReturnValue(performance.now() + 5_000)
+    await tx.run(limitStatement, [])
+    await tx.run(sleep, [])
+  }, messages)
+  await eventually(() => expect(delaysMs.size).toBe(5))
+  expect(ids.map((id) => delaysMs.get(id))).toEqual([1_000, 100, 100, 100, 100])
 })
 
 it('events are not begun after their caller has gone', async () => {
