@@ -290,12 +290,20 @@ describe('errors', () => {
   })
 
   it('the pool is ready while it answers statements, though no connection is free for the question', async () => {
-    const single = home.open({ poolSize: 1, limits: { acquireMs: 10_000 } })
-    const nap = sql('nap', 'select pg_sleep(0.05)')
-    await single.run(nap, [])
-    const working = Promise.all(Array.from({ length: 45 }, () => single.run(nap, [])))
-    expect(await single.ready()).toBe(true)
-    expect(single.stats().waiting).toBeGreaterThan(0)
+    const limits = { acquireMs: 30_000, lockMs: 30_000, statementMs: 30_000 }
+    const single = home.open({ poolSize: 1, limits })
+    await single.run(backendPid, [])
+    const lock = sql('lock_one', 'select pg_advisory_lock(1)')
+    const holder = await admin.session()
+    await holder.run(lock, [])
+    // The first is answered after the question was asked; the other keeps the only connection.
+    const working = Promise.all([single.run(backendPid, []), single.run(lock, [])])
+    try {
+      expect(await single.ready()).toBe(true)
+      expect(single.stats().waiting).toBe(1)
+    } finally {
+      holder.close()
+    }
     await working
   })
 
