@@ -18,7 +18,7 @@ export type ConnectorEnvironment = {
   url: (name: string) => string
   /** A variable that is an ISO 4217 code. */
   currency: (name: string) => string
-  /** SIMULATOR_PUBLIC_URL: where browsers reach the pages of the connector, without a slash at its end. */
+  /** CONNECTOR_PUBLIC_URL: where browsers reach the pages of the connector, without a slash at its end. */
   publicUrl: () => string
   /** Origin of the payers' pages, which alone may show a card form. */
   checkoutOrigin: string
@@ -28,11 +28,11 @@ export type ConnectorEnvironment = {
 export function connectorEnvironment(
   settings: Pick<
     SettingsOf<'simulator'>,
-    'secretsDir' | 'payweaveEnv' | 'simulatorPublicUrl' | 'publicBaseUrl'
+    'secretsDir' | 'payweaveEnv' | 'connectorPublicUrl' | 'publicBaseUrl'
   >,
   variables: Readonly<Record<string, string | undefined>>,
 ): ConnectorEnvironment {
-  const { secretsDir, payweaveEnv, simulatorPublicUrl, publicBaseUrl } = settings
+  const { secretsDir, payweaveEnv, connectorPublicUrl, publicBaseUrl } = settings
   const variable = (name: string) => variables[name] || fail(`${name} must be set`)
   const secret = (file: string) =>
     readFileSync(join(secretsDir, file), 'utf8').trim() || fail(`the secret ${file} is empty`)
@@ -55,7 +55,7 @@ export function connectorEnvironment(
       return isCurrency(code) ? code : fail(`${name} must be an ISO 4217 code`)
     },
     publicUrl: () =>
-      simulatorPublicUrl?.replace(/\/+$/, '') ?? fail('SIMULATOR_PUBLIC_URL must be set'),
+      connectorPublicUrl?.replace(/\/+$/, '') ?? fail('CONNECTOR_PUBLIC_URL must be set'),
     checkoutOrigin: new URL(publicBaseUrl).origin,
   }
 }

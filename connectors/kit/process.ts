@@ -16,8 +16,9 @@ const schema = 'connector'
 const closeWithinMs = 20_000
 
 /**
- * Runs the command `work` or `reconcile` when the process was started with it. Otherwise runs the connector until it is stopped, under the name in BACKEND_NAME. It reads the settings of the simulator, whose place
- * it takes (docs/operate/settings.md); webhooks come to SIMULATOR_PUBLIC_PORT. `migrations` is the folder of the connector's own tables, if it has any.
+ * Runs the command `work` or `reconcile` when the process was started with it. Otherwise runs the connector until it is stopped, under the name in
+ * BACKEND_NAME. It reads the settings that docs/operate/settings.md lists for `simulator`, whose place it takes; webhooks come to
+ * CONNECTOR_PUBLIC_PORT. `migrations` is the folder of the connector's own tables, if it has any.
  */
 export function runConnector(
   make: (environment: ConnectorEnvironment) => Connector,
@@ -43,7 +44,7 @@ export function runConnector(
       host,
       ports: {
         rpc: settings.port,
-        webhooks: settings.simulatorPublicPort,
+        webhooks: settings.connectorPublicPort,
         admin: settings.adminPort,
       },
       receiverUrls: {

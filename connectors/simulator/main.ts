@@ -20,9 +20,9 @@ runProcess('simulator', async (stopping, log) => {
     throw new SettingsError('simulator', ['PAYWEAVE_ENV must not be production: no money is real'])
   }
   const settings = readSettings('simulator')
-  const { host, port, adminPort, simulatorPublicUrl: publicUrl } = settings
+  const { host, port, adminPort, connectorPublicUrl: publicUrl } = settings
   if (publicUrl === undefined) {
-    throw new SettingsError('simulator', ['SIMULATOR_PUBLIC_URL must be set'])
+    throw new SettingsError('simulator', ['CONNECTOR_PUBLIC_URL must be set'])
   }
   const metrics = createMetrics('simulator')
   const identity = processIdentity(settings.backendName, settings, log)
@@ -44,7 +44,7 @@ runProcess('simulator', async (stopping, log) => {
     environment: settings.payweaveEnv,
     host,
     port,
-    publicPort: settings.simulatorPublicPort,
+    publicPort: settings.connectorPublicPort,
     publicUrl,
     checkoutUrl: settings.publicBaseUrl,
     peers,

@@ -153,6 +153,11 @@ describe('a bad setting', () => {
     expect(callStreams({})).toBe(true)
     expect(callStreams({ RPC_LINKS: '0' })).toBe(false)
     expect(callStreams({ RPC_LINKS: '0', RPC_CALL_STREAMS: '1' })).toBe(true)
+    const old = { SIMULATOR_PUBLIC_URL: 'https://cards.example', SIMULATOR_PUBLIC_PORT: '7302' }
+    expect(readSettings('simulator', { ...stores, ...old })).toMatchObject({
+      connectorPublicUrl: 'https://cards.example',
+      connectorPublicPort: 7302,
+    })
   })
 
   it('a bad setting is refused in JSON: every wrong shape, misspelt field, float and foreign currency', () => {

@@ -241,7 +241,7 @@ export const wiring = {
     meaning:
       'RPC address of the simulator, whose health is then part of GET /readyz. Unset: there is no simulator.',
   }),
-  SIMULATOR_PUBLIC_URL: setting({
+  CONNECTOR_PUBLIC_URL: setting({
     for: ['simulator'],
     reader: optional(baseUrl),
     default: {
@@ -249,9 +249,11 @@ export const wiring = {
       sandbox: '',
       production: '',
     },
-    meaning: 'The simulator’s public port as browsers and pushes reach it.',
+    meaning:
+      'Address at which browsers, providers and pushes reach the public port of the simulator or of a connector.',
+    formerly: 'SIMULATOR_PUBLIC_URL',
   }),
-  SIMULATOR_PUBLIC_PORT: setting({
+  CONNECTOR_PUBLIC_PORT: setting({
     for: ['simulator'],
     reader: integer(0, 65_535),
     default: {
@@ -260,7 +262,8 @@ export const wiring = {
       production: '8082',
     },
     meaning:
-      'Port of the simulator’s pages and receivers; no RPC is served there. 0: any free one.',
+      'Public port: the pages and receivers of the simulator, the card form and webhooks of a connector; no RPC is served there. 0: any free one.',
+    formerly: 'SIMULATOR_PUBLIC_PORT',
   }),
 }
 

@@ -332,8 +332,8 @@ it('a connector does not start with an empty secret, an address that is not http
     NONE: '',
   }
   const settings = { secretsDir: secrets, publicBaseUrl: 'https://pay.example/x' }
-  const of = (payweaveEnv: 'production' | 'local', simulatorPublicUrl?: string) =>
-    connectorEnvironment({ ...settings, payweaveEnv, simulatorPublicUrl }, variables)
+  const of = (payweaveEnv: 'production' | 'local', connectorPublicUrl?: string) =>
+    connectorEnvironment({ ...settings, payweaveEnv, connectorPublicUrl }, variables)
   const { secret, variable, url, currency, publicUrl, checkoutOrigin } = of('production')
   expect([secret('key'), variable('CURRENCY'), currency('CURRENCY'), url('URL')]).toEqual([
     'text',
@@ -344,7 +344,7 @@ it('a connector does not start with an empty secret, an address that is not http
   expect(of('local').url('PLAIN')).toBe('http://api.example')
   expect(checkoutOrigin).toBe('https://pay.example')
   expect(of('local', 'https://cards.example/').publicUrl()).toBe('https://cards.example')
-  expect(publicUrl).toThrow('SIMULATOR_PUBLIC_URL must be set')
+  expect(publicUrl).toThrow('CONNECTOR_PUBLIC_URL must be set')
   writeFileSync(join(secrets, 'two'), 'new\nold\n')
   expect(of('local').secrets('two')).toEqual(['new', 'old'])
   for (const read of [secret, of('local').secrets])

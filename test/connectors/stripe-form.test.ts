@@ -73,7 +73,7 @@ describe.skipIf(chromium.missing !== undefined)(`the card form${passedOver(chrom
         return {
           STRIPE_URL: stripe.url,
           STRIPE_PUBLISHABLE_KEY: publishableKey,
-          SIMULATOR_PUBLIC_URL: formsOrigin,
+          CONNECTOR_PUBLIC_URL: formsOrigin,
         }
       },
     })

@@ -152,7 +152,7 @@ it.each([
       ([, variable]) => variable,
     )
     expect(read).toHaveLength(variables)
-    if (main.includes('publicUrl()')) read.push('SIMULATOR_PUBLIC_URL')
+    if (main.includes('publicUrl()')) read.push('CONNECTOR_PUBLIC_URL')
     const names = container.env.map((one: { name: string }) => one.name)
     expect(names).toEqual(expect.arrayContaining([...read, 'DATABASE_URL']))
     const page = readFileSync(path.join(root, `docs/connectors/${name}.md`), 'utf8')

@@ -181,7 +181,7 @@ describe.each(overlays)('the network of %s', (overlay) => {
     const wanted: Record<string, unknown> = {
       gateway: settings.PORT.defaults[overlay],
       console: settings.PORT.defaults[overlay],
-      ...(overlay === 'sandbox' && { simulator: settings.SIMULATOR_PUBLIC_PORT.defaults.sandbox }),
+      ...(overlay === 'sandbox' && { simulator: settings.CONNECTOR_PUBLIC_PORT.defaults.sandbox }),
     }
     expect(portsFromEdge(manifests)).toEqual(wanted)
     expect(portsOfIngress(manifests)).toEqual(wanted)

@@ -163,7 +163,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
         new RegExp(`run(Process|Service)\\(\\s*'${metadata.name}'`),
       )
       const ports = container.ports.map((port: Container) => String(port.containerPort))
-      const ofSimulator = settings.SIMULATOR_PUBLIC_PORT.defaults[overlay]
+      const ofSimulator = settings.CONNECTOR_PUBLIC_PORT.defaults[overlay]
       expect(ports.toSorted()).toEqual([
         settings.PORT.defaults[overlay],
         settings.ADMIN_PORT.defaults[overlay],

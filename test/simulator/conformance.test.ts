@@ -92,7 +92,7 @@ it('the page starts the simulator where the command looks for it and takes its r
     RPC_TLS: 'off',
     SECRETS_DIR: `secrets/${defaults.audience}`,
     PUBLIC_BASE_URL: defaults.pages,
-    SIMULATOR_PUBLIC_URL: at(variables['SIMULATOR_PUBLIC_PORT']),
+    CONNECTOR_PUBLIC_URL: at(variables['CONNECTOR_PUBLIC_PORT']),
     PAYMENTS_URL: at(defaults['payments-port']),
     ACCOUNTS_URL: at(defaults['accounts-port']),
     INSTITUTION_URL: at(defaults['institution-port']),

@@ -22,7 +22,7 @@ afterAll(async () => {
 
 it.each([
   [{ PAYWEAVE_ENV: 'production' }, 'PAYWEAVE_ENV must not be production'],
-  [{ PAYWEAVE_ENV: 'sandbox', SIMULATOR_PUBLIC_URL: '' }, 'SIMULATOR_PUBLIC_URL must be set'],
+  [{ PAYWEAVE_ENV: 'sandbox', CONNECTOR_PUBLIC_URL: '' }, 'CONNECTOR_PUBLIC_URL must be set'],
 ])('the simulator refuses to start with %j', async (env, reason) => {
   const started = process.run(env)
   const [code] = (await once(started.child, 'exit')) as [number]

@@ -22,7 +22,7 @@ export function simulatorProcess(standIns: Awaited<ReturnType<typeof startStandI
           NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
           HOST: '127.0.0.1',
           PORT: String(port),
-          SIMULATOR_PUBLIC_PORT: String(publicPort),
+          CONNECTOR_PUBLIC_PORT: String(publicPort),
           ADMIN_PORT: String(adminPort),
           DATABASE_URL: database.url,
           PAYMENTS_URL: paymentsUrl,
@@ -30,7 +30,7 @@ export function simulatorProcess(standIns: Awaited<ReturnType<typeof startStandI
           INSTITUTION_URL: institutionUrl,
           SECRETS_DIR: join(secrets, 'simulator'),
           PUBLIC_BASE_URL: 'http://pay.test:8080',
-          SIMULATOR_PUBLIC_URL: publicUrl,
+          CONNECTOR_PUBLIC_URL: publicUrl,
           ...env,
         },
       })

@@ -45,8 +45,8 @@ describe('the environment of a part', () => {
     expect(envOf('gateway', env)).toMatchObject({ SIMULATOR_URL: 'http://127.0.0.1:9107' })
     expect(envOf('simulator', env)).toMatchObject({
       PORT: '9107',
-      SIMULATOR_PUBLIC_PORT: '9108',
-      SIMULATOR_PUBLIC_URL: 'http://127.0.0.1:9108',
+      CONNECTOR_PUBLIC_PORT: '9108',
+      CONNECTOR_PUBLIC_URL: 'http://127.0.0.1:9108',
     })
   })
 

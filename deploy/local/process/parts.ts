@@ -122,7 +122,7 @@ function partEnv(
     PORT: String(servingPort(settings, name)),
     ADMIN_PORT: String(adminPort(settings, name)),
     ...(name === 'console' && { CONSOLE_URL: settings.consoleUrl }),
-    ...(name === 'simulator' && { SIMULATOR_PUBLIC_PORT: String(simulatorPublicPort(settings)) }),
+    ...(name === 'simulator' && { CONNECTOR_PUBLIC_PORT: String(simulatorPublicPort(settings)) }),
     SECRETS_DIR: path.join(dataDir, 'secrets', name),
     RPC_TLS: rpcTls,
     TLS_DIR: path.join(dataDir, 'tls', name),

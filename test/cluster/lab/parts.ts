@@ -151,7 +151,7 @@ function environmentOf(
     TLS_DIR: path.join(folder, 'tls', part),
     SECRETS_DIR: secretsFolder(folder, part),
     SIMULATOR_URL: 'https://simulator:8080',
-    SIMULATOR_PUBLIC_URL: `http://${host.address}:8082`,
+    CONNECTOR_PUBLIC_URL: `http://${host.address}:8082`,
     NATS_URL: around.natsUrl,
     NATS_REPLICAS: '3',
     NATS_CA_FILE: path.join(folder, 'tls', 'authority', 'ca.crt'),

@@ -59,12 +59,12 @@ function introduce(name: string): void {
 }
 
 function startConnector(): Promise<TiedProcess> {
-  const [PORT = '', ADMIN_PORT = '', SIMULATOR_PUBLIC_PORT = ''] = ports
+  const [PORT = '', ADMIN_PORT = '', CONNECTOR_PUBLIC_PORT = ''] = ports
   return startAlike(mesh, 'simulator', {
     script: 'connectors/simulator/main.ts',
     PORT,
     ADMIN_PORT,
-    SIMULATOR_PUBLIC_PORT,
+    CONNECTOR_PUBLIC_PORT,
     BACKEND_NAME: second,
     SECRETS_DIR: path.join(mesh.dataDir, 'secrets', second),
     DATABASE_URL: databaseUrl,
