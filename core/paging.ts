@@ -42,6 +42,12 @@ export function idIn(token: string): string | undefined {
 /** A place in an order by a number, and by the id of rows that have the same one. */
 export type Place = { at: bigint; id: string }
 
+/** After every place of an order by microseconds since 1970: the end of the year 9999, and the greatest UUID. */
+export const endPlace: Place = {
+  at: 253_402_300_799_000_000n,
+  id: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+}
+
 /**
  * The place in a token; undefined for an empty token. Throws INVALID_PARAMETER, which names `field`, for a token that
  * is not one of ours.

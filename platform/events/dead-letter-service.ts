@@ -1,7 +1,7 @@
 // Serves payweave.events.v1.EventDeadLetterService, the same for every producer and consumer.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid } from '#core/errors/errors.ts'
-import { type Place, pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
+import { endPlace, type Place, pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
 import {
   DeadLetterSide,
   type EventDeadLetterService,
@@ -34,8 +34,6 @@ export type DeadLetterOptions = {
 
 /** Before every dead letter. */
 const start: Place = { at: 0n, id: '00000000-0000-0000-0000-000000000000' }
-/** The year 9999, after every decision. */
-const end: Place = { at: 253_402_300_799_000_000n, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }
 
 /**
  * The handlers of EventDeadLetterService. They refuse an unknown dead letter with DEAD_LETTER_NOT_FOUND, a retry of a message that
@@ -70,7 +68,7 @@ export function eventDeadLetterService(
     },
     async listEventDeadLetterDecisions({ eventId, pageSize, pageToken }) {
       const size = pageSizeOf(pageSize)
-      const before = placeIn(pageToken) ?? end
+      const before = placeIn(pageToken) ?? endPlace
       const found = await listDecisions(db, before, size + 1, eventId || undefined)
       const { rows, nextPageToken } = pageOf(found, size, ({ decidedUs, decisionId }) =>
         tokenOf(decidedUs, decisionId),

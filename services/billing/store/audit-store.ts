@@ -1,5 +1,5 @@
 // Writes and lists the audit: changes of the catalogue, and decisions about payments.
-import type { Place } from '#core/paging.ts'
+import { endPlace, type Place } from '#core/paging.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 
 const insertStatement = sql(
@@ -62,12 +62,9 @@ const listOfTarget = listOf('catalogue_audit_of_target', 'target = $1 and')
 const listOfCaller = listOf('catalogue_audit_of_caller', 'caller = $2 and')
 const listOfAll = listOf('catalogue_audit_list', '')
 
-/** After every entry: the year 9999. */
-const end: Place = { at: 253_402_300_799_000_000n, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }
-
 /** Audit entries, newest first. Locks nothing. */
 export function listAudit(db: Queryable, filter: AuditFilter): Promise<ListedAuditEntry[]> {
-  const { caller, target, startTime, endTime, before = end, limit } = filter
+  const { caller, target, startTime, endTime, before = endPlace, limit } = filter
   const ofCaller = caller === undefined ? listOfAll : listOfCaller
   return db.rows(target === undefined ? ofCaller : listOfTarget, [
     target ?? null,

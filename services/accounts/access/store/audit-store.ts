@@ -1,4 +1,5 @@
 // Statements that list the audit of access. They only read: each change writes its own entry.
+import { endPlace, type Place } from '#core/paging.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 
 /** An audit entry as it is read. */
@@ -25,7 +26,7 @@ export type AuditFilter = {
   /** End of the times, exclusive. */
   endTime: Date | undefined
   /** Only entries before this place. */
-  before: { at: bigint; id: string } | undefined
+  before: Place | undefined
   limit: number
 }
 
@@ -52,12 +53,9 @@ const statements = {
   all: listOf('list_audit', ''),
 }
 
-/** After every entry: the year 9999. */
-const end = { at: 253_402_300_799_000_000n, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }
-
 /** Audit entries, newest first. Locks nothing. */
 export function listAudit(db: Queryable, filter: AuditFilter): Promise<ListedAuditEntry[]> {
-  const { targetId, caller, projectId, startTime, endTime, before = end, limit } = filter
+  const { targetId, caller, projectId, startTime, endTime, before = endPlace, limit } = filter
   const first = (['targetId', 'caller', 'projectId'] as const).find(
     (name) => filter[name] !== undefined,
   )
