@@ -54,8 +54,9 @@ export const ofCampaign: readonly Planted[] = [
   {
     name: 'the row of a settlement is lost',
     file: `${payments}/store/transition-store.ts`,
-    find: 'each(({ settlements }) => settlements),',
-    replace: "each(({ settlements }) => settlements.filter(({ kind }) => kind !== 'payout')),",
+    find: 'eachOf(transitions, ({ settlements }) => settlements),',
+    replace:
+      "eachOf(transitions, ({ settlements }) => settlements.filter(({ kind }) => kind !== 'payout')),",
   },
   {
     name: 'the row of an event is lost',
@@ -129,7 +130,7 @@ export const ofCampaign: readonly Planted[] = [
   },
   {
     name: 'a commit is answered before it is on disk',
-    file: 'platform/db/db.ts',
+    file: 'platform/db/startup.ts',
     find: "synchronous_commit: 'on',",
     replace: "synchronous_commit: 'off',",
   },
