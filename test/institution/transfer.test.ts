@@ -105,11 +105,6 @@ describe('a transfer to the outside', () => {
     })
   })
 
-  it('a transfer to the outside of which nothing arrives is refused', async () => {
-    const { asked } = sender({ fees: [{ type: 'recipient_pays', amount: '100.00' }] })
-    expect(await refusal(harness.create(asked))).toBe('INVALID_PARAMETER fees.recipient_pays')
-  })
-
   it('a transfer to the outside goes to the holder’s own account elsewhere, but not to the one that it comes from', async () => {
     const { ama, token, asked } = sender()
     const same = { ...asked, creditParty: { mobileNumber: ama.mobileNumber } }

@@ -11,7 +11,7 @@ import type { Amounts, NewTransaction, Sides, StatedFee } from './transaction.ts
 
 type Asked = Pick<
   NewTransaction,
-  'type' | 'amount' | 'senderAmount' | 'senderCurrency' | 'fees' | 'described' | 'quoteId'
+  'amount' | 'senderAmount' | 'senderCurrency' | 'fees' | 'described' | 'quoteId'
 >
 
 // Keeps the sum of many fees of one type within its column.
@@ -41,10 +41,6 @@ export function readAmounts(request: Asked, sides: Sides): Amounts {
     oneCurrency: !isExchange,
   })
   if (broken !== undefined) throw refused(`fees.${broken.fee}`, broken.rule)
-  // The back end executes no transfer of nothing.
-  if (request.type !== 'p2p' && fees.recipientPays === amountMinor) {
-    throw refused('fees.recipient_pays', 'must be below amount')
-  }
   return {
     amountMinor,
     currency,
