@@ -175,16 +175,6 @@ describe('the limits', () => {
     expect(await refused()).toBe('LIMIT_EXCEEDED')
   })
 
-  it('the limits do not count what can only enter the account of an institution quote', async () => {
-    const kind = QuoteKind.INSTITUTION
-    harness.accounts.state.limitMinor = 0n
-    expect(await harness.quote({ kind, requested: money('EUR', 1_000n) })).toMatchObject({
-      quoted: { currency: 'USD' },
-    })
-    // Within one currency the account may be the one that pays.
-    expect(await refused({ kind })).toBe('LIMIT_EXCEEDED')
-  })
-
   it('the limits are requested by themselves where accounts is of the previous release', async () => {
     Object.assign(harness.accounts.state, { showsRoom: false, limitMinor: 6_783n })
     expect(await harness.quote()).toBeDefined()

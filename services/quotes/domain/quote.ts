@@ -121,14 +121,6 @@ export function debitOf({ requested, fees }: Pick<Terms, 'requested' | 'fees'>):
 }
 
 /**
- * Whether executing a quote may take money from the session's account. A quote of an institution is in the currency of that
- * account, so what is requested in another currency only enters it.
- */
-export function mayLeave(kind: QuoteKind, { requested, quoted }: Terms): boolean {
-  return kind === 'transfer' || requested.currency === quoted.currency
-}
-
-/**
  * The ledger knows whole minor units only. So a residual of any size is posted as one unit, and the exact one stays on the
  * quote.
  */

@@ -9,7 +9,6 @@ import {
   type Amount,
   debitOf,
   type Execution,
-  mayLeave,
   type NewQuote,
   priceQuote,
   type Quote,
@@ -58,7 +57,7 @@ export async function createQuote(quotes: Quotes, request: NewQuote): Promise<Qu
     targetField(request),
   )
   const terms = priceQuote(requested, session.targetCurrency, rate)
-  if (mayLeave(kind, terms)) await checkLimits(quotes, projectId, session, debitOf(terms))
+  await checkLimits(quotes, projectId, session, debitOf(terms))
   const { institutionId, institutionName, accountId } = session
   const draft = {
     ...terms,
