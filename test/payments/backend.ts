@@ -110,13 +110,14 @@ export function newBackend() {
         return {}
       })
     },
-    createRefund: (request) =>
-      answer(() => {
-        received.refundCalls += 1
+    createRefund(request) {
+      received.refundCalls += 1
+      return answer(() => {
         demand('refunds')
         received.refunds.set(request.refundId, request)
         return {}
-      }),
+      })
+    },
   }
   return { received, state, charges, payouts }
 }
