@@ -153,8 +153,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       return row?.recovering === false
     })
 
-  /** Whether the statement of `isPrimary` waits for a connection while the server answers others. */
-  const isBusy = () => pool.waitingCount > 0 && performance.now() - answeredMs < readyWithinMs
+  /** Whether statements wait for a connection while the server answers others, as it has since `sinceMs`. */
+  const isBusy = (sinceMs: number) => pool.waitingCount > 0 && answeredMs >= sinceMs
 
   const once: Queryable = queryable((statement, values) =>
     withRetry(() => withConnection((client) => query(client, statement, values))),
@@ -164,11 +164,13 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...once,
     transaction: (work) => withRetry(() => withConnection((client) => inTransaction(client, work))),
     session: async () => keptSession(await acquire(pool, servers)),
-    ready: () =>
-      Promise.race([
+    ready() {
+      const askedMs = performance.now()
+      return Promise.race([
         isPrimary().catch(() => false),
-        delay(readyWithinMs, undefined, { ref: false }).then(isBusy),
-      ]),
+        delay(readyWithinMs, undefined, { ref: false }).then(() => isBusy(askedMs)),
+      ])
+    },
     close: () => (closing ??= pool.end()),
     stats: () => ({
       total: pool.totalCount,
