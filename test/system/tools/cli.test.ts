@@ -193,7 +193,7 @@ it('the command line lists what the console shows, shows one of each, and reads 
   ]) {
     const { code, out, err } = await run(...words, randomUUID())
     expect([words, code, out]).toEqual([words, 1, ''])
-    expect(err).toMatch(/ no such | no refund /)
+    expect(err).toMatch(/ no such | no refund | not found\b/)
   }
   const accept = [
     'onboarding',
