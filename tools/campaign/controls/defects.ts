@@ -59,11 +59,11 @@ export const ofCampaign: readonly Planted[] = [
       "eachOf(transitions, ({ settlements }) => settlements.filter(({ kind }) => kind !== 'payout')),",
   },
   {
-    name: 'the row of an event is lost',
+    name: 'a cancellation makes no event',
     file: `${payments}/operations/change.ts`,
-    find: 'event === undefined || transition === undefined',
+    find: 'const event = transition && transitionEvent(transition, request.origin)',
     replace:
-      "event === undefined || transition === undefined || transition.fact?.kind === 'CANCELLED'",
+      "const event = transition?.fact?.kind === 'CANCELLED' ? undefined : transition && transitionEvent(transition, request.origin)",
   },
   {
     name: 'an event ends when the broker has it',
