@@ -72,6 +72,16 @@ describe('a transfer', () => {
     },
   )
 
+  it('a transfer of nothing to the credit party, whose fee is the whole amount, completes', async () => {
+    const transfer = { ...newTransfer(), creditAmount: { currency: 'TTD', minorUnits: 0n } }
+    await harness.transfers.createTransfer(transfer)
+    harness.testClock.advance(1_000)
+    await expectReports(transfer, ['COMPLETED'])
+    expect(await executionsOf(transfer)).toEqual([
+      expect.objectContaining({ id: transfer.transferId, amount: '0.00', currency: 'TTD' }),
+    ])
+  })
+
   it('a transfer to an account ending 0402 fails, with a reason and no execution', async () => {
     const transfer = await create('200300402')
     harness.testClock.advance(1_000)
@@ -148,6 +158,7 @@ describe('a transfer', () => {
     ['MISSING_PARAMETER', 'type', { type: TransferType.UNSPECIFIED }],
     ['MISSING_PARAMETER', 'institution_name', { institutionName: '' }],
     ['INVALID_PARAMETER', 'debit_amount', { debitAmount: { currency: 'USD', minorUnits: 0n } }],
+    ['INVALID_PARAMETER', 'credit_amount', { creditAmount: { currency: 'TTD', minorUnits: -1n } }],
     ['INVALID_PARAMETER', 'credit_amount', { creditAmount: { currency: 'XXX', minorUnits: 1n } }],
   ])('a transfer is refused with %s %s', async (reason, field, fault) => {
     const call = harness.transfers.createTransfer({ ...newTransfer(), ...fault })

@@ -196,6 +196,28 @@ describe('a transfer', () => {
     )
   })
 
+  it.each([
+    ['inttransfer', 100],
+    ['deposit', 0],
+  ])(
+    'a transfer whose fee takes the whole credit is executed like any other (%s)',
+    async (transaction_type, taken) => {
+      const from = await demo.balance(sender)
+      const far = transaction_type === 'deposit' ? 'debit_party' : 'credit_party'
+      const near = transaction_type === 'deposit' ? 'credit_party' : 'debit_party'
+      const body = await demo.order(sender, recipient, {
+        transaction_type,
+        [near]: { mobile_number: sender },
+        [far]: outside,
+        fees: { recipient_pays: '1.00' },
+      })
+      const made = await demo.post(body)
+      expect(made.status, made.text).toBe(200)
+      await demo.becomes(body['transaction_id'], 'completed')
+      expect(cents(from) - cents(await demo.balance(sender))).toBe(taken)
+    },
+  )
+
   it('a transfer to an account number ending 0402 fails, and the money is back', async () => {
     const from = await demo.balance(sender)
     const credit_party = { account_number: 'FAR-0402' }

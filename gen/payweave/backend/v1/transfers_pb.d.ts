@@ -103,7 +103,7 @@ export declare type CreateTransferRequest = Message<"payweave.backend.v1.CreateT
   debitAmount?: Money | undefined;
 
   /**
-   * Amount that the credit party receives.
+   * Amount that the credit party receives. Zero when the fee that this party pays is the whole amount.
    *
    * @generated from field: payweave.types.v1.Money credit_amount = 5;
    */
