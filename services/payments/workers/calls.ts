@@ -3,7 +3,6 @@
 // not complete a task, the task worker claims it when the lease expires.
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
-import { batched } from '#platform/db/batcher.ts'
 import type { Database } from '#platform/db/db.ts'
 import {
   forEachOf,
@@ -59,17 +58,6 @@ export function startCallMaker(options: CallOptions): CallMaker {
   const { db, log } = options
   const moveAway = mover(options)
   const ended = gatherEnded(options)
-  const end = batched<BackendCall, void>({
-    maxInFlight: 1,
-    maxBatchSize: maxCharges,
-    alone: (call) => markDone(db, ofKind([call])),
-    together: async (calls) => {
-      const byKind = Map.groupBy(calls, ({ kind }) => kind)
-      await Promise.all([...byKind.values()].map((some) => markDone(db, ofKind(some))))
-      return calls.map(() => undefined)
-    },
-    isOfOne: () => false,
-  })
 
   /**
    * Makes calls of one kind to one connector. If the connector refuses the content, makes each call alone, so that one bad item
@@ -91,13 +79,13 @@ export function startCallMaker(options: CallOptions): CallMaker {
       // An earlier call without an answer may have been executed by an earlier version of the connector.
       if (kind === 'refund' && failed === 'unimplemented' && isUnsent(first)) {
         await failForever(options, first)
-        await end(first)
+        await markDone(db, ofKind([first]))
       }
       await Promise.all(moved.map((some) => make(some, 'stays')))
       return
     }
     // Withdrawals and refunds are rare, and their rows are kept.
-    if (first.kind === 'withdraw' || first.kind === 'refund') await Promise.all(calls.map(end))
+    if (first.kind === 'withdraw' || first.kind === 'refund') await markDone(db, ofKind(calls))
     else ended.add(calls)
   }
 
