@@ -95,8 +95,8 @@ function localProvider(
   redirectUrl: string,
 ): LocalProviderOptions {
   const { payweaveEnv, consoleUrl, host, secretsDir, oidcClientId, oidcRolesClaim } = settings
-  const places = [new URL(consoleUrl).hostname, ...(payweaveEnv === 'local' ? [] : [host])]
-  if (payweaveEnv === 'production' || !places.every(isLoopback)) {
+  const hosts = [new URL(consoleUrl).hostname, ...(payweaveEnv === 'local' ? [] : [host])]
+  if (payweaveEnv === 'production' || !hosts.every(isLoopback)) {
     throw new ConfigurationError('OIDC_ISSUER must be set where people sign in from other machines')
   }
   return {

@@ -1,7 +1,7 @@
 // Tests of pages: their sizes, and tokens that were made by us, by nobody or by somebody else.
 import { describe, expect, it } from 'vitest'
 import { randomId } from './identity/id.ts'
-import { idIn, pageOf, pageSizeOf, placeIn, timePlaceIn, tokenOf } from './paging.ts'
+import { cursorIn, idIn, pageOf, pageSizeOf, timeCursorIn, tokenOf } from './paging.ts'
 
 const id = randomId()
 const refused = expect.objectContaining({ reason: 'INVALID_PARAMETER' })
@@ -20,27 +20,30 @@ describe('a page', () => {
 })
 
 describe('a page token', () => {
-  it('a page token returns the place that it was made of', () => {
+  it('a page token returns the cursor that it was made of', () => {
     const time = new Date(1_700_000_000_123)
     expect(idIn(tokenOf(id))).toBe(id)
-    expect(placeIn(tokenOf(1_700_000_000_123_456n, id))).toEqual({ at: 1_700_000_000_123_456n, id })
-    expect(timePlaceIn(tokenOf(time.getTime(), id))).toEqual({ time, id })
+    expect(cursorIn(tokenOf(1_700_000_000_123_456n, id))).toEqual({
+      at: 1_700_000_000_123_456n,
+      id,
+    })
+    expect(timeCursorIn(tokenOf(time.getTime(), id))).toEqual({ time, id })
   })
 
   it('an empty page token is the beginning', () => {
-    expect([idIn(''), placeIn(''), timePlaceIn('')]).toEqual([undefined, undefined, undefined])
+    expect([idIn(''), cursorIn(''), timeCursorIn('')]).toEqual([undefined, undefined, undefined])
   })
 
   it.each(['x', tokenOf('1'), tokenOf(1, 'x'), tokenOf(-1, id), tokenOf(1, id, 'x'), `${id} 1`])(
     'a page token that is not one of ours is refused: %s',
     (token) => {
-      for (const read of [idIn, placeIn, timePlaceIn]) expect(() => read(token)).toThrow(refused)
+      for (const read of [idIn, cursorIn, timeCursorIn]) expect(() => read(token)).toThrow(refused)
     },
   )
 
   it('a page token with a time that no clock shows is refused, and its refusal names the field', () => {
     const token = tokenOf(10n ** 14n, id)
-    expect(() => timePlaceIn(token)).toThrow(refused)
-    expect(() => timePlaceIn(token, 'cursor')).toThrow('cursor is not one of ours')
+    expect(() => timeCursorIn(token)).toThrow(refused)
+    expect(() => timeCursorIn(token, 'cursor')).toThrow('cursor is not one of ours')
   })
 })

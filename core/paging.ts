@@ -18,7 +18,7 @@ export function pageOf<T>(
   return { rows, nextPageToken: last === undefined ? '' : tokenOf(last) }
 }
 
-/** The token of a place in an order: its parts in base64url. */
+/** The page token of a cursor: its parts in base64url. */
 export function tokenOf(...parts: readonly (string | number | bigint)[]): string {
   return Buffer.from(parts.join(' ')).toString('base64url')
 }
@@ -39,20 +39,20 @@ export function idIn(token: string): string | undefined {
   return id
 }
 
-/** A place in an order by a number, and by the id of rows that have the same one. */
-export type Place = { at: bigint; id: string }
+/** A position in a list in the order of a number, and of the id for rows with the same number. A page begins after it. */
+export type Cursor = { at: bigint; id: string }
 
-/** After every place of an order by microseconds since 1970: the end of the year 9999, and the greatest UUID. */
-export const endPlace: Place = {
+/** After every row of a list by microseconds since 1970: the end of the year 9999, and the greatest UUID. */
+export const endCursor: Cursor = {
   at: 253_402_300_799_000_000n,
   id: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
 }
 
 /**
- * The place in a token; undefined for an empty token. Throws INVALID_PARAMETER, which names `field`, for a token that
+ * The cursor in a token; undefined for an empty token. Throws INVALID_PARAMETER, which names `field`, for a token that
  * is not one of ours.
  */
-export function placeIn(token: string, field = 'page_token'): Place | undefined {
+export function cursorIn(token: string, field = 'page_token'): Cursor | undefined {
   if (token === '') return undefined
   const [, at, id = ''] = /^(\d{1,17}) (\S{36})$/.exec(textIn(token)) ?? []
   if (at === undefined || !isUuid(id)) throw badPageToken(field)
@@ -61,15 +61,15 @@ export function placeIn(token: string, field = 'page_token'): Place | undefined 
 
 const maxMs = 100_000_000_000_000n
 
-/** The place of an order by time, whose token has milliseconds since 1970; throws as `placeIn` does. */
-export function timePlaceIn(
+/** The cursor of a list by time, whose token has milliseconds since 1970; throws as `cursorIn` does. */
+export function timeCursorIn(
   token: string,
   field = 'page_token',
 ): { time: Date; id: string } | undefined {
-  const place = placeIn(token, field)
-  if (place === undefined) return undefined
-  if (place.at >= maxMs) throw badPageToken(field)
-  return { time: new Date(Number(place.at)), id: place.id }
+  const cursor = cursorIn(token, field)
+  if (cursor === undefined) return undefined
+  if (cursor.at >= maxMs) throw badPageToken(field)
+  return { time: new Date(Number(cursor.at)), id: cursor.id }
 }
 
 /** Makes (does not throw) the INVALID_PARAMETER for a token that is not one of ours. */

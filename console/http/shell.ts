@@ -37,10 +37,10 @@ type NavigationLink = { label: string; href: string; isCurrent: boolean }
 export type NavigationGroup = { heading?: string; links: NavigationLink[] }
 
 /** A page, and the RPC whose callers it is for; `staff`: what it shows is no RPC. */
-type Place = { label: string; path: string; needs: PersonsRpc | 'staff' }
+type Page = { label: string; path: string; needs: PersonsRpc | 'staff' }
 
 /** Pages of one project, below `/projects/<id>`. */
-const projectPlaces: Place[] = [
+const projectPages: Page[] = [
   {
     label: 'Payments',
     path: 'payments',
@@ -110,7 +110,7 @@ const projectPlaces: Place[] = [
 ]
 
 /** Pages of the staff. */
-const staffPlaces: Place[] = [
+const staffPages: Page[] = [
   { label: 'Now', path: 'now', needs: 'staff' },
   { label: 'Inbox', path: 'inbox', needs: 'payweave.billing.v1.CatalogueService/ListReviews' },
   {
@@ -157,7 +157,7 @@ export function navigationOf({ session, project, path }: Shell): NavigationGroup
   if (session === undefined) return []
   const link = (base: string, projectId: string | undefined) => {
     const may = mayOf(session, projectId)
-    return ({ label, path: below, needs }: Place) => {
+    return ({ label, path: below, needs }: Page) => {
       const href = `${base}/${below}`
       const isFor = needs === 'staff' ? isOfStaff(session.memberships) : may(needs)
       return isFor ? [{ label, href, isCurrent: path.startsWith(href) }] : []
@@ -170,9 +170,9 @@ export function navigationOf({ session, project, path }: Shell): NavigationGroup
     const { projectId, name } = project
     const base = `/projects/${projectId}`
     const home = { label: 'Home', href: base, isCurrent: path === base }
-    groups.push({ heading: name, links: [home, ...projectPlaces.flatMap(link(base, projectId))] })
+    groups.push({ heading: name, links: [home, ...projectPages.flatMap(link(base, projectId))] })
   }
-  groups.push({ heading: 'Operations', links: staffPlaces.flatMap(link('', undefined)) })
+  groups.push({ heading: 'Operations', links: staffPages.flatMap(link('', undefined)) })
   return groups.filter(({ links }) => links.length > 0)
 }
 
@@ -181,10 +181,10 @@ type ProjectLink = ShownProject & { href: string; isCurrent: boolean }
 
 /** Links to the person's projects: to the page of the same name, or to the first page where none of a project is shown. */
 export function projectLinksOf({ project, projects = [], path }: Shell): ProjectLink[] {
-  const place = project === undefined ? '' : (path.split('/')[3] ?? '')
+  const page = project === undefined ? '' : (path.split('/')[3] ?? '')
   return projects.map((one) => ({
     ...one,
-    href: place === '' ? `/projects/${one.projectId}` : `/projects/${one.projectId}/${place}`,
+    href: page === '' ? `/projects/${one.projectId}` : `/projects/${one.projectId}/${page}`,
     isCurrent: one.projectId === project?.projectId,
   }))
 }

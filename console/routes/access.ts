@@ -81,9 +81,9 @@ async function storeGrants({ reply, project, form }: ProjectWork, { access }: Cl
   )
   const added = changed.filter((endpoint) => !shown.includes(endpoint) && !held.has(endpoint))
   const taken = changed.filter((endpoint) => shown.includes(endpoint) && held.has(endpoint))
-  const place = { projectId, institutionId }
-  if (added.length > 0) await access.grantEndpoints({ ...place, endpoints: added })
-  if (taken.length > 0) await access.revokeGrants({ ...place, endpoints: taken })
+  const grant = { projectId, institutionId }
+  if (added.length > 0) await access.grantEndpoints({ ...grant, endpoints: added })
+  if (taken.length > 0) await access.revokeGrants({ ...grant, endpoints: taken })
   return reply.redirect(`/projects/${projectId}/access?notice=stored`, 303)
 }
 

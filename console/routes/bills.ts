@@ -43,7 +43,7 @@ export function registerBills(app: FastifyInstance, { worker, clients }: Options
   app.get(
     `${path}/:transactionId/receipt.pdf`,
     worker.projectPage(async (work) => {
-      const { pdf } = await clients.bills.printReceipt(placeOf(work))
+      const { pdf } = await clients.bills.printReceipt(billKeyOf(work))
       return work.reply
         .header('content-security-policy', "default-src 'none'; sandbox")
         .header('content-disposition', 'attachment; filename="receipt.pdf"')
@@ -59,7 +59,7 @@ function filterOf({ query, project: { projectId } }: ProjectWork) {
 }
 
 /** The payment of the path. Throws ENDPOINT_NOT_FOUND for an id that none can have. */
-function placeOf({ request, project: { projectId } }: ProjectWork) {
+function billKeyOf({ request, project: { projectId } }: ProjectWork) {
   const { transactionId = '' } = request.params as { transactionId?: string }
   if (!/^[\w-]{1,64}$/.test(transactionId)) {
     throw new Failure('ENDPOINT_NOT_FOUND', 'There is no such page.')
@@ -112,7 +112,7 @@ function stateOf({ state }: BillPayment): Cell {
 }
 
 async function sendBill(work: ProjectWork, { bills }: Clients) {
-  const { payment } = await bills.getBillPayment(placeOf(work))
+  const { payment } = await bills.getBillPayment(billKeyOf(work))
   if (payment === undefined) throw new Error('an answer without its payment')
   const hasReceipt =
     payment.receiptId !== '' && work.may('payweave.billing.v1.BillingService/PrintReceipt')

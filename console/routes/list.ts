@@ -86,16 +86,16 @@ export function firstRows<T>(rows: T[], maxRows: number): { rows: T[]; cut: stri
 }
 
 /**
- * The rows of a page of a list that its service answers whole; `place` is the number of the first. Throws INVALID_PARAMETER for a place
+ * The rows of a page of a list that its service answers whole; `begin` is the number of the first. Throws INVALID_PARAMETER for a text
  * that is no number.
  */
 export function rowsAt<T>(
   rows: T[],
-  place: string | null,
+  begin: string | null,
   maxRows: number,
 ): { rows: T[]; nextPageToken: string } {
-  if (!/^\d{0,6}$/.test(place ?? '')) throw invalid('page', 'must be a place in the list')
-  const next = Number(place ?? '') + maxRows
+  if (!/^\d{0,6}$/.test(begin ?? '')) throw invalid('page', 'must be a number of a row')
+  const next = Number(begin ?? '') + maxRows
   const nextPageToken = next < rows.length ? String(next) : ''
   return { rows: rows.slice(next - maxRows, next), nextPageToken }
 }
@@ -193,8 +193,8 @@ export async function sendCsv(
 export function chained(
   lists: readonly ((pageToken: string) => Promise<CsvPage>)[],
 ): (pageToken: string) => Promise<CsvPage> {
-  return async (place) => {
-    const [at = '0', pageToken = ''] = place.split(' ')
+  return async (token) => {
+    const [at = '0', pageToken = ''] = token.split(' ')
     const read = lists[Number(at)]
     if (read === undefined) return { rows: [], nextPageToken: '' }
     const page = await read(pageToken)

@@ -63,7 +63,7 @@ function idOf(q: string): string {
   return isUuid(q) ? q.toLowerCase() : q
 }
 
-/** A place that a search leads to: one thing or, with `isList`, a list of what has an amount or a number. */
+/** What a search leads to: one thing or, with `isList`, a list of what has an amount or a number. */
 type Hit = Thing & { project: string; merchant?: string; isList?: boolean; rpc?: string }
 type Found = { hits: Hit[]; isCut: boolean; searched?: number; missing: string[] }
 type ShownProject = { projectId: string; name: string }
@@ -194,8 +194,8 @@ async function findInAll(
   let searched = 0
   let pageToken = ''
   do {
-    const place = { pageToken, pageSize: projectPageSize }
-    const page = await sought(missing, 'each project', () => projectsOf(work, clients, place))
+    const wanted = { pageToken, pageSize: projectPageSize }
+    const page = await sought(missing, 'each project', () => projectsOf(work, clients, wanted))
     if (page === undefined) break
     for (let at = 0; at < page.projects.length; at += projectsAtOnce) {
       if (searched >= maxProjects || Date.now() > endMs)
@@ -343,7 +343,7 @@ function answer(
     q,
     sections: [
       {
-        note: `${hits.length === 1 ? 'One place has' : 'Several places have'} this.${cut}${notAsked}`,
+        note: `${hits.length === 1 ? 'One match' : `${hits.length} matches`}.${cut}${notAsked}`,
         table: {
           head: ['Open', 'Project', 'Merchant'],
           empty: 'Nothing.',

@@ -48,7 +48,7 @@ export type ActivityFilter = {
 
 const columns = `activity_id as "activityId", session_id as "sessionId", person, rpc,
      project_id as "projectId", target, request_id as "requestId", occur_time as "occurTime"`
-/** A list reads the index of its most selective filter, whose name stands in front, from its place on. */
+/** A list reads the index of its most selective filter, whose name stands in front, from the cursor on. */
 const page = (name: string, first = '') =>
   sql(
     name,
@@ -67,8 +67,8 @@ const statements = {
 }
 
 /** As text: a Date would lose the microseconds. */
-const placeStatement = sql(
-  'find_activity_place',
+const cursorStatement = sql(
+  'find_activity_cursor',
   'select occur_time::text as "occurTime" from activity where activity_id = $1',
 )
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -78,11 +78,11 @@ export async function listActivity(
   db: Queryable,
   { startTime, endTime, before, limit, ...wanted }: ActivityFilter,
 ): Promise<SeenActivity[]> {
-  const place =
+  const cursor =
     before === ''
       ? { occurTime: 'infinity' }
-      : await db.row<{ occurTime: string }>(placeStatement, [before])
-  if (place === undefined) return []
+      : await db.row<{ occurTime: string }>(cursorStatement, [before])
+  if (cursor === undefined) return []
   const first = (['target', 'person', 'projectId'] as const).find(
     (name) => (wanted[name] ?? '') !== '',
   )
@@ -92,7 +92,7 @@ export async function listActivity(
     wanted.projectId || null,
     startTime ?? '-infinity',
     endTime ?? 'infinity',
-    place.occurTime,
+    cursor.occurTime,
     before === '' ? lastId : before,
     limit,
   ])

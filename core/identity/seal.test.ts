@@ -102,38 +102,41 @@ describe('open', () => {
 })
 
 describe('a value sealed for a row', () => {
-  const place = { purpose: 'review.details_sealed', rowId: '0198c0de-0000-7000-8000-00000000000a' }
-  const sealed = sealInRow(plaintext, current, place)
+  const context = {
+    purpose: 'review.details_sealed',
+    rowId: '0198c0de-0000-7000-8000-00000000000a',
+  }
+  const sealed = sealInRow(plaintext, current, context)
 
   it('a value sealed for a row opens in its row under any of the live keys, the id in either case', () => {
-    expect(openInRow(sealed, [previous, current], place)).toEqual(plaintext)
-    const upper = { ...place, rowId: place.rowId.toUpperCase() }
+    expect(openInRow(sealed, [previous, current], context)).toEqual(plaintext)
+    const upper = { ...context, rowId: context.rowId.toUpperCase() }
     expect(openInRow(sealed, [current], upper)).toEqual(plaintext)
   })
 
   it('a value sealed for a row does not open in another row, in another column or without a row', () => {
-    const elsewhere = { ...place, rowId: place.rowId.replace(/a$/, 'b') }
+    const elsewhere = { ...context, rowId: context.rowId.replace(/a$/, 'b') }
     expect(openInRow(sealed, [current], elsewhere)).toBeUndefined()
     expect(
-      openInRow(sealed, [current], { ...place, purpose: 'artefact.key_sealed' }),
+      openInRow(sealed, [current], { ...context, purpose: 'artefact.key_sealed' }),
     ).toBeUndefined()
-    expect(openInRow(sealed, [previous], place)).toBeUndefined()
-    expect(open(sealed, [current], place.purpose)).toBeUndefined()
+    expect(openInRow(sealed, [previous], context)).toBeUndefined()
+    expect(open(sealed, [current], context.purpose)).toBeUndefined()
   })
 
   it('a value sealed for a row is not confused with one that has no row, nor purpose with row id', () => {
-    const wire = seal(plaintext, { ...current, purpose: `${place.purpose}\0${place.rowId}` })
-    expect(openInRow(wire, [current], place)).toBeUndefined()
-    const shifted = { purpose: 'review', rowId: `.details_sealed${place.rowId}` }
+    const wire = seal(plaintext, { ...current, purpose: `${context.purpose}\0${context.rowId}` })
+    expect(openInRow(wire, [current], context)).toBeUndefined()
+    const shifted = { purpose: 'review', rowId: `.details_sealed${context.rowId}` }
     expect(openInRow(sealed, [current], shifted)).toBeUndefined()
-    expect(() => sealInRow(plaintext, current, { ...place, purpose: 'a\0b' })).toThrow(RangeError)
+    expect(() => sealInRow(plaintext, current, { ...context, purpose: 'a\0b' })).toThrow(RangeError)
   })
 
   it('a value sealed for a row differs from the wire form in its version and associated data alone', () => {
     const bytes = Buffer.from(sealed, 'base64')
     expect(bytes.subarray(0, 5).toString('hex')).toBe('020a1b2c3d')
     const decipher = createDecipheriv('aes-256-gcm', current.key, bytes.subarray(5, 17))
-    decipher.setAAD(Buffer.from(`${place.purpose}\0${place.rowId}`))
+    decipher.setAAD(Buffer.from(`${context.purpose}\0${context.rowId}`))
     decipher.setAuthTag(bytes.subarray(-16))
     const opened = Buffer.concat([decipher.update(bytes.subarray(17, -16)), decipher.final()])
     expect(opened).toEqual(plaintext)

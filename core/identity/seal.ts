@@ -38,28 +38,28 @@ export function open(
   return openAs(wireVersion, sealed, keys, Buffer.from(purpose))
 }
 
-/** Where a value is stored: what it is, and the id of its row. */
-export type RowPlace = { purpose: string; rowId: string }
+/** What a value is sealed for: its purpose, and the id of its row. */
+export type RowContext = { purpose: string; rowId: string }
 
 /**
  * Seals a value for one row of a table: base64(0x02 ‖ key_id[4] ‖ iv[12] ‖ AES-256-GCM ciphertext ‖ tag[16]) with
  * purpose ‖ 0x00 ‖ row id as associated data, so that a copy in another row or column does not open. Throws RangeError
  * for a bad key (as `seal`) and for a purpose with a NUL.
  */
-export function sealInRow(plaintext: Buffer, key: SealKey, place: RowPlace): string {
-  return sealAs(rowVersion, plaintext, key, placeBytes(place))
+export function sealInRow(plaintext: Buffer, key: SealKey, context: RowContext): string {
+  return sealAs(rowVersion, plaintext, key, contextBytes(context))
 }
 
 /**
- * Opens a value that `sealInRow` made for this very place; undefined, without a reason, for everything else. Throws
+ * Opens a value that `sealInRow` made for this context; undefined, without a reason, for everything else. Throws
  * RangeError only for a bad entry of `keys` and for a purpose with a NUL.
  */
 export function openInRow(
   sealed: string,
   keys: readonly SealKey[],
-  place: RowPlace,
+  context: RowContext,
 ): Buffer | undefined {
-  return openAs(rowVersion, sealed, keys, placeBytes(place))
+  return openAs(rowVersion, sealed, keys, contextBytes(context))
 }
 
 /**
@@ -81,7 +81,7 @@ export function isSealed(text: string): boolean {
   return bytes !== undefined && bytes[0] === wireVersion
 }
 
-function placeBytes({ purpose, rowId }: RowPlace): Buffer {
+function contextBytes({ purpose, rowId }: RowContext): Buffer {
   if (purpose.includes('\0')) throw new RangeError('a purpose has no NUL')
   return Buffer.from(`${purpose}\0${rowId.toLowerCase()}`)
 }

@@ -2,7 +2,7 @@
 
 import { hashToken } from '#core/identity/digest.ts'
 import { newKey } from '#core/identity/id.ts'
-import { natsUsers, portPlaces, storing } from '#platform/config/setting.ts'
+import { natsUsers, portOffsets, storing } from '#platform/config/setting.ts'
 import { isConnector } from '#platform/rpc/auth/connector-name.ts'
 import {
   type Bearer,
@@ -18,7 +18,7 @@ import { natsPasswordLine } from './nats-passwords.ts'
 import { type Vault, VaultError } from './vault.ts'
 
 /** Every process of Payweave with a key of its own. */
-const processes = Object.keys(portPlaces)
+const processes = Object.keys(portOffsets)
 
 /** The first operator's bearer, which may call everything. */
 export const operatorFile = 'operator/credential'

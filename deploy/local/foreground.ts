@@ -5,7 +5,7 @@ import { LaunchError } from './preflight/launch-error.ts'
 import { type NodePart, processNames, type Stores } from './process/parts.ts'
 import { consoleAddress } from './secrets.ts'
 import { type LaunchSettings, readLaunchSettings } from './settings.ts'
-import { curlExample, partsTable, payByHand, places } from './start-summary.ts'
+import { addresses, curlExample, partsTable, payByHand } from './start-summary.ts'
 
 /** Our processes for the settings and the stores of a start. */
 export type PartsOf = (settings: LaunchSettings, stores: Stores) => NodePart[]
@@ -74,7 +74,7 @@ async function run(partsOf: PartsOf, stopping: AbortSignal): Promise<void> {
   setImmediate(module.flushCompileCache)
   const table = partsTable(launched.processes(), [...processNames, 'postgres', 'nats'])
   console.log(`\n${table}\n`)
-  console.log(`${places(launched.sandbox, settings.dataDir, consoleAddress(settings))}\n`)
+  console.log(`${addresses(launched.sandbox, settings.dataDir, consoleAddress(settings))}\n`)
   console.log(`Make a payment request:\n\n${curlExample(launched.sandbox)}\n`)
   console.log(`${payByHand}\n`)
   console.log('Ctrl-C stops it all.')

@@ -1,7 +1,11 @@
 // The launcher's own settings, the data folder and the block of ports.
 import path from 'node:path'
 import { type Env, readSettings } from '#platform/config/config.ts'
-import { portPlaces, type ServingProcess, simulatorPublicPlace } from '#platform/config/setting.ts'
+import {
+  portOffsets,
+  type ServingProcess,
+  simulatorPublicOffset,
+} from '#platform/config/setting.ts'
 import type { ForwardTarget } from './forward.ts'
 import { LaunchError } from './preflight/launch-error.ts'
 
@@ -42,7 +46,7 @@ export type LaunchSettings = {
   rpcTls: 'off' | 'required'
 }
 
-/** The console has the place after them, unless the API has it. */
+/** The console has the port after them, unless the API has it. */
 const portBlock = 22
 
 /** Reads and checks the settings; reports all wrong ones at once, before anything is made. */
@@ -98,12 +102,12 @@ type Ports = Pick<LaunchSettings, 'port' | 'consolePort' | 'portBase'>
 /** Where a process serves: the gateway its API, the console its pages, the others their RPCs. */
 export function servingPort(ports: Ports, name: ServingProcess): number {
   if (name === 'gateway') return ports.port
-  return name === 'console' ? ports.consolePort : ports.portBase + portPlaces[name]
+  return name === 'console' ? ports.consolePort : ports.portBase + portOffsets[name]
 }
 
 /** Where the simulator serves its pages and receivers. */
 export function simulatorPublicPort({ portBase }: Pick<Ports, 'portBase'>): number {
-  return portBase + simulatorPublicPlace
+  return portBase + simulatorPublicOffset
 }
 
 /** All ports of a process of ours: first the one for clients, last the one for operators. */
@@ -114,7 +118,7 @@ export function portsOf(ports: Ports, name: ServingProcess): number[] {
 
 /** Where a process serves its health and metrics. */
 export function adminPort({ portBase }: Pick<Ports, 'portBase'>, name: ServingProcess): number {
-  return portBase + 10 + portPlaces[name]
+  return portBase + 10 + portOffsets[name]
 }
 
 /** The port of our own PostgreSQL. */

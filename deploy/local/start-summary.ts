@@ -21,7 +21,7 @@ export function partsTable(processes: ProcessTable, order: string[]): string {
 }
 
 /** Where a new user looks first, one line each. */
-export function places(
+export function addresses(
   { base_url }: Pick<SandboxFile, 'base_url'>,
   dataDir: string,
   consoleLink: string,
@@ -35,7 +35,7 @@ export function places(
     ['credentials', path.join(dataDir, 'sandbox.json')],
     ['logs', `${path.join(dataDir, 'logs')}, one file for each part`],
   ]
-  return rows.map(([name = '', place = '']) => `  ${name.padEnd(11)}  ${place}`).join('\n')
+  return rows.map(([name = '', address = '']) => `  ${name.padEnd(11)}  ${address}`).join('\n')
 }
 
 /** How to see a payer's page in use: the payer of the example pays before anybody could. */

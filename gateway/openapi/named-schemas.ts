@@ -16,10 +16,10 @@ type Document = {
 }
 
 /** Location of a schema, in the words of the types of the SDKs. */
-type Place = Pick<Source, 'of' | 'part'>
+type SourceKey = Pick<Source, 'of' | 'part'>
 
 /** A body to name. */
-type Body = { media: Media; place: Place; name: string }
+type Body = { media: Media; key: SourceKey; name: string }
 
 const sources = sourceFiles.flatMap((file) => file.sources)
 const parts = { 'application/json': 'body', 'multipart/form-data': 'form' } as const
@@ -50,7 +50,7 @@ export function nameSchemas(plainDocuments: readonly JsonSchema[]): void {
   function withReferences(
     node: JsonSchema,
     name: string,
-    place: Place,
+    key: SourceKey,
     path: string[],
   ): JsonSchema {
     const { properties, items, anyOf } = node as {
@@ -58,33 +58,33 @@ export function nameSchemas(plainDocuments: readonly JsonSchema[]): void {
       items?: JsonSchema
       anyOf?: JsonSchema[]
     }
-    const kinds = sourceAt(place, path)?.kinds ?? []
+    const kinds = sourceAt(key, path)?.kinds ?? []
     return {
       ...node,
       ...(properties !== undefined && {
         properties: Object.fromEntries(
           Object.entries(properties).map(([field, schema]) => {
             const fieldName = field === 'observed_client_ip' ? pascal(field) : name + pascal(field)
-            return [field, inner(schema, fieldName, place, [...path, field])]
+            return [field, inner(schema, fieldName, key, [...path, field])]
           }),
         ),
       }),
       ...(items !== undefined && {
-        items: inner(items, name.replace(/s$/, ''), place, [...path, '[]']),
+        items: inner(items, name.replace(/s$/, ''), key, [...path, '[]']),
       }),
       ...(anyOf !== undefined && {
         anyOf: anyOf.map((option, index) =>
-          inner(option, kinds[index] ?? (index === 0 ? name : `${name}Entry`), place, path),
+          inner(option, kinds[index] ?? (index === 0 ? name : `${name}Entry`), key, path),
         ),
       }),
     }
   }
 
-  function inner(node: JsonSchema, fallback: string, place: Place, path: string[]): JsonSchema {
-    const source = path.length === 0 ? undefined : sourceAt(place, path)
+  function inner(node: JsonSchema, fallback: string, key: SourceKey, path: string[]): JsonSchema {
+    const source = path.length === 0 ? undefined : sourceAt(key, path)
     const isObject = Object.keys(node['properties'] ?? {}).length > 0
     const name = isObject ? (source?.name ?? typeName(fallback)) : fallback
-    const made = withReferences(node, name, place, path)
+    const made = withReferences(node, name, key, path)
     return isObject ? named(made, name) : made
   }
 
@@ -93,14 +93,14 @@ export function nameSchemas(plainDocuments: readonly JsonSchema[]): void {
       schemas[name] = withReferences(schema, name, { of: name, part: 'body' }, [])
     }
   }
-  for (const { media, place, name } of documents.flatMap(bodiesOf).toSorted(inOrderOfSources)) {
-    const prefix = sourceAt(place, [])?.name ?? pascal(place.of)
-    media.schema = named(withReferences(media.schema, prefix, place, []), name)
+  for (const { media, key, name } of documents.flatMap(bodiesOf).toSorted(inOrderOfSources)) {
+    const prefix = sourceAt(key, [])?.name ?? pascal(key.of)
+    media.schema = named(withReferences(media.schema, prefix, key, []), name)
   }
   for (const document of documents) document.components.schemas = schemas
 }
 
-function sourceAt({ of, part }: Place, path: string[]): Source | undefined {
+function sourceAt({ of, part }: SourceKey, path: string[]): Source | undefined {
   return sources.find(
     (source) =>
       source.of === of && source.part === part && (source.path ?? []).join() === path.join(),
@@ -109,10 +109,10 @@ function sourceAt({ of, part }: Place, path: string[]): Source | undefined {
 
 function bodiesOf({ paths, webhooks = {} }: Document): Body[] {
   const pushes = Object.entries(webhooks).flatMap(([of, methods]) => {
-    const place = { of, part: 'body' } as const
-    const name = sourceAt(place, [])?.name ?? pascal(of)
+    const key = { of, part: 'body' } as const
+    const name = sourceAt(key, [])?.name ?? pascal(of)
     return Object.values(methods).flatMap(({ requestBody }) =>
-      Object.values(requestBody?.content ?? {}).map((media) => ({ media, place, name })),
+      Object.values(requestBody?.content ?? {}).map((media) => ({ media, key, name })),
     )
   })
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
@@ -122,12 +122,12 @@ function bodiesOf({ paths, webhooks = {} }: Document): Body[] {
 function bodiesOfOperation({ operationId: of, requestBody, responses }: Operation): Body[] {
   const request = Object.entries(requestBody?.content ?? {}).map(([type, media]) => {
     const part = parts[type as keyof typeof parts]
-    return { media, place: { of, part }, name: pascal(`${of}_${part}`) }
+    return { media, key: { of, part }, name: pascal(`${of}_${part}`) }
   })
   const answers = Object.entries(responses).flatMap(([code, { content = {} }]) =>
     Object.values(content).map((media) => ({
       media,
-      place: { of, part: Number(code) as 200 | 201 | 202 },
+      key: { of, part: Number(code) as 200 | 201 | 202 },
       name: pascal(`${of}${code === '202' ? '_accepted' : ''}_response`),
     })),
   )
@@ -139,7 +139,7 @@ function inOrderOfSources(one: Body, other: Body): number {
   return rankOf(one) - rankOf(other)
 }
 
-function rankOf({ place }: Body): number {
-  const rank = sources.findIndex(({ of, part }) => of === place.of && part === place.part)
+function rankOf({ key }: Body): number {
+  const rank = sources.findIndex(({ of, part }) => of === key.of && part === key.part)
   return rank < 0 ? sources.length : rank
 }

@@ -58,8 +58,8 @@ function responseName(
   if (own.length > 2) return `${pascal(id)}${phraseOf(code)}`
   const status = own.length === found.length ? '' : phraseOf(code)
   const group = refusalName(envelope).replace('Refusal', '')
-  const place = own.some((reason) => reasonsInData.includes(reason)) ? 'InData' : ''
-  return `${group}${status}${own.map((reason) => pascal(reason.toLowerCase())).join('')}${place}`
+  const suffix = own.some((reason) => reasonsInData.includes(reason)) ? 'InData' : ''
+  return `${group}${status}${own.map((reason) => pascal(reason.toLowerCase())).join('')}${suffix}`
 }
 
 function phraseOf(code: number): string {
@@ -101,7 +101,7 @@ function narrowedRefusal(
   if (!envelopes[row.envelope].error.errorCode) return { allOf: [base, status] }
   const inData = found.filter((reason) => reasonsInData.includes(reason))
   const atTop = found.filter((reason) => !reasonsInData.includes(reason))
-  const places = [
+  const variants = [
     ...(atTop.length > 0
       ? [{ properties: { errorCode: { enum: atTop } }, required: ['errorCode'] }]
       : []),
@@ -121,9 +121,9 @@ function narrowedRefusal(
         ]
       : []),
   ]
-  const [only] = places
+  const [only] = variants
   return {
-    allOf: [base, status, places.length === 1 && only !== undefined ? only : { oneOf: places }],
+    allOf: [base, status, variants.length === 1 && only !== undefined ? only : { oneOf: variants }],
   }
 }
 

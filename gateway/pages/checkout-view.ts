@@ -16,8 +16,8 @@ import { refusals } from '#core/text/refusals.ts'
 import { fill, languages } from './language.ts'
 import type { Messages } from './messages/en.ts'
 import {
-  type MoneyPlace,
-  moneyPlace,
+  type MoneyState,
+  moneyState,
   type PaidShareMessage,
   type ReceiptRow,
   shareRows,
@@ -175,8 +175,8 @@ function isPartOfMore(checkout: CheckoutMessage): boolean {
 }
 
 /** Where the payer's money is; undefined until it was received. */
-function placeOf({ receipt }: CheckoutMessage): MoneyPlace | undefined {
-  return receipt && moneyPlace(receipt)
+function moneyStateOf({ receipt }: CheckoutMessage): MoneyState | undefined {
+  return receipt && moneyState(receipt)
 }
 
 /** What the page is about, and a stamp of it. Cheap: a watching page asks for it again and again. */
@@ -185,7 +185,7 @@ export function progressOf(checkout: CheckoutMessage): Pick<CheckoutView, 'phase
   const { payerState, paymentState, refusedAttempts, paidAmountMinor } = checkout
   const phase = state === 'Pending' ? 'open' : state === 'Processing' ? 'processing' : 'ended'
   const parts = [payerState, paymentState, refusedAttempts, paidAmountMinor]
-  return { phase, stamp: [...parts, placeOf(checkout) ?? 0].join('-') }
+  return { phase, stamp: [...parts, moneyStateOf(checkout) ?? 0].join('-') }
 }
 
 /** Builds the view. */
@@ -252,7 +252,7 @@ function returnUrlOf({ successUrl, errorUrl }: CheckoutMessage, state: PayerStat
   return state === 'paid' ? successUrl : errorUrl
 }
 
-/** What stands in the places of sentences: attempts left, and how far a request of several payers has come. */
+/** Values of the placeholders of sentences: attempts left, and how far a request of several payers has come. */
 function valuesOf(checkout: CheckoutMessage, language: Language): Record<string, string> {
   const { amountMinor, feeMinor, paidAmountMinor, requestAmountMinor, currency } = checkout
   const money = (minor: bigint) => localMoney(minor, currency, language)
@@ -279,7 +279,7 @@ function saidOf(checkout: CheckoutMessage, state: PayerState): Said {
   if (state === 'Pending' && checkout.refusedAttempts > 0) return refused
   if (isPartOfMore(checkout)) return yourPartPaid
   if (isFailedAndPaid(checkout, state)) return failedAndPaid
-  return state === 'Refunded' && placeOf(checkout) === 'held' ? refundHeld : said[state]
+  return state === 'Refunded' && moneyStateOf(checkout) === 'held' ? refundHeld : said[state]
 }
 
 /** The state in words; what others have paid is shown beside it. */
@@ -324,10 +324,10 @@ function whyRefused(checkout: CheckoutMessage, state: PayerState, language: Lang
 /** Where the money goes back to: what the payer paid with, if it can. */
 function refundedTo(checkout: CheckoutMessage): keyof Messages {
   const { paymentMethod, cashCode } = checkout
-  const place = placeOf(checkout)
-  if (place === 'held') return 'refundHeldText'
+  const money = moneyStateOf(checkout)
+  if (money === 'held') return 'refundHeldText'
   const method = wordOf(paymentMethods, paymentMethod)
-  const isByHand = place === 'by_hand'
+  const isByHand = money === 'by_hand'
   if (isByHand || method === undefined || method === 'cash') return 'refundedToYou'
   return optionOf(method, cashCode !== '') === 'wallet' ? 'refundedToWallet' : 'refundedToCard'
 }

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest'
 import { directionOf, languageCodes } from '#core/text/language.ts'
 import { fill, languageOf, languages } from './language.ts'
 
-const placesOf = (sentence: string) => (sentence.match(/\{\w+\}/g) ?? []).toSorted()
+const placeholdersOf = (sentence: string) => (sentence.match(/\{\w+\}/g) ?? []).toSorted()
 
 describe('the messages', () => {
   it.each(languageCodes)('the messages say in %s all that they say in English', (code) => {
     expect(Object.keys(languages[code])).toEqual(Object.keys(languages.en))
     for (const [key, sentence] of Object.entries(languages[code])) {
       expect(sentence.trim(), key).not.toBe('')
-      expect(placesOf(sentence), key).toEqual(placesOf(languages.en[key as 'pay']))
+      expect(placeholdersOf(sentence), key).toEqual(placeholdersOf(languages.en[key as 'pay']))
     }
   })
 
@@ -28,7 +28,8 @@ describe('the messages', () => {
   it('the messages keep what is filled into Arabic in its own direction', () => {
     expect(directionOf('ar')).toBe('rtl')
     for (const sentence of Object.values(languages.ar)) {
-      for (const place of placesOf(sentence)) expect(sentence).toContain(`\u2068${place}\u2069`)
+      for (const placeholder of placeholdersOf(sentence))
+        expect(sentence).toContain(`\u2068${placeholder}\u2069`)
     }
   })
 

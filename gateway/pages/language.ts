@@ -18,9 +18,12 @@ export const languages: Readonly<Record<Language, Messages>> = {
   ar,
 }
 
-/** Fills the places of a sentence, `{name}`. */
+/** Fills the placeholders of a sentence, `{name}`. */
 export function fill(sentence: string, values: Record<string, string>): string {
-  return sentence.replaceAll(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)
+  return sentence.replaceAll(
+    /\{(\w+)\}/g,
+    (placeholder, name: string) => values[name] ?? placeholder,
+  )
 }
 
 /** `chosen` is what the payer asked for by `?lang`; it is passed from page to page. */

@@ -206,8 +206,10 @@ export function listApprovals(
   }
   const isOfOne = projectId !== undefined && subjectId !== undefined
   const scope = isOfOne ? 'ofSubject' : projectId === undefined ? 'all' : 'ofProject'
-  const place = [projectId, isOfOne ? subjectId : undefined].filter((one) => one !== undefined)
+  const scopeValues = [projectId, isOfOne ? subjectId : undefined].filter(
+    (one) => one !== undefined,
+  )
   return state === 'waiting'
-    ? db.rows(waitingLists[scope], [afterId ?? firstId, limit, ...place])
-    : db.rows(lists[scope], [afterId ?? lastId, limit, ...place, state ?? null])
+    ? db.rows(waitingLists[scope], [afterId ?? firstId, limit, ...scopeValues])
+    : db.rows(lists[scope], [afterId ?? lastId, limit, ...scopeValues, state ?? null])
 }

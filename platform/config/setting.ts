@@ -5,10 +5,10 @@ export const environments = ['local', 'sandbox', 'production'] as const
 export type Environment = (typeof environments)[number]
 
 /**
- * Servers by their place in the local block of ports: RPC at PORT_BASE + n, admin at PORT_BASE + 10 + n. The
- * simulator's public port has a place of its own, PostgreSQL has 20, NATS 21 and the pages of the console 22.
+ * Port offsets of servers in the local block: RPC at PORT_BASE + n, admin at PORT_BASE + 10 + n. The simulator's
+ * public port has an offset of its own, PostgreSQL has 20, NATS 21 and the pages of the console 22.
  */
-export const portPlaces = {
+export const portOffsets = {
   gateway: 0,
   payments: 1,
   accounts: 2,
@@ -20,13 +20,13 @@ export const portPlaces = {
   console: 9,
 } as const
 
-/** Place of the simulator's pages and receivers in the local block of ports. */
-export const simulatorPublicPlace = 8
+/** Port offset of the simulator's pages and receivers. */
+export const simulatorPublicOffset = 8
 
-/** Place of the console's pages in the local block of ports, its last. */
-const consolePlace = 22
+/** Port offset of the console's pages, the last of the block. */
+const consoleOffset = 22
 
-export type ServingProcess = keyof typeof portPlaces
+export type ServingProcess = keyof typeof portOffsets
 /**
  * A process that reads settings: a server, the stream controller, the migration job or the launcher of the local start.
  */
@@ -92,7 +92,7 @@ export function givenText(
 }
 
 /** Every server. */
-export const serving = Object.keys(portPlaces) as ServingProcess[]
+export const serving = Object.keys(portOffsets) as ServingProcess[]
 /** Processes with RPCs and a database. */
 export const servingRpcs = [
   'payments',
@@ -136,17 +136,17 @@ function hostedMetricsUrls(): string {
   return parts.map((part) => `${part}=http://${part}:8081`).join()
 }
 
-/** Local port for operators of a process: its place in the block that begins at `portBase`. */
+/** Local port for operators of a process: its offset in the block that begins at `portBase`. */
 export function adminPort(process: ProcessName, portBase: number): number {
-  return portBase + 10 + placeOf(process)
+  return portBase + 10 + offsetOf(process)
 }
 
-/** The default URL of a service: locally its place in the block of ports, elsewhere the service's own name. */
+/** The default URL of a service: locally its port of the block, elsewhere the service's own name. */
 export function serviceUrl(service: ServingProcess): Defaults {
   const hosted = ({ rpcScheme }: Facts) => `${rpcScheme}://${service}:8080`
   return {
     local: ({ portBase, rpcScheme }) =>
-      `${rpcScheme}://127.0.0.1:${portBase + portPlaces[service]}`,
+      `${rpcScheme}://127.0.0.1:${portBase + portOffsets[service]}`,
     sandbox: hosted,
     production: hosted,
   }
@@ -156,20 +156,20 @@ export function serviceUrl(service: ServingProcess): Defaults {
 export function portOf(facts: Facts): string {
   if (facts.process === 'gateway' || facts.process === 'launcher') return String(facts.gatewayPort)
   if (facts.process === 'console') return String(consolePort(facts))
-  return String(facts.portBase + placeOf(facts.process))
+  return String(facts.portBase + offsetOf(facts.process))
 }
 
 /**
- * Default local port of the console. Starts that gave its place to the API, before there was a console, keep working:
+ * Default local port of the console. Starts that gave its port to the API, before there was a console, keep working:
  * it then serves where its RPCs would be, if it had any.
  */
 export function consolePort({ portBase, gatewayPort }: Pick<Facts, 'portBase' | 'gatewayPort'>) {
-  const port = portBase + consolePlace
-  return port === gatewayPort ? portBase + portPlaces.console : port
+  const port = portBase + consoleOffset
+  return port === gatewayPort ? portBase + portOffsets.console : port
 }
 
-/** Place of a process in the block of ports; 0 for the processes that serve nothing. */
-function placeOf(process: ProcessName): number {
-  if (process === 'stream-controller') return simulatorPublicPlace
-  return process === 'migrate' || process === 'launcher' ? 0 : portPlaces[process]
+/** Port offset of a process; 0 for the processes that serve nothing. */
+function offsetOf(process: ProcessName): number {
+  if (process === 'stream-controller') return simulatorPublicOffset
+  return process === 'migrate' || process === 'launcher' ? 0 : portOffsets[process]
 }

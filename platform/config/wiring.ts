@@ -13,7 +13,7 @@ import {
   serving,
   servingRpcs,
   setting,
-  simulatorPublicPlace,
+  simulatorPublicOffset,
   storing,
 } from './setting.ts'
 import {
@@ -245,7 +245,7 @@ export const wiring = {
     for: ['simulator'],
     reader: optional(baseUrl),
     default: {
-      local: ({ portBase }) => `http://127.0.0.1:${portBase + simulatorPublicPlace}`,
+      local: ({ portBase }) => `http://127.0.0.1:${portBase + simulatorPublicOffset}`,
       sandbox: '',
       production: '',
     },
@@ -257,7 +257,7 @@ export const wiring = {
     for: ['simulator'],
     reader: integer(0, 65_535),
     default: {
-      local: ({ portBase }) => String(portBase + simulatorPublicPlace),
+      local: ({ portBase }) => String(portBase + simulatorPublicOffset),
       sandbox: '8082',
       production: '8082',
     },

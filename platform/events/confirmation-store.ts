@@ -15,17 +15,17 @@ const unansweredStatement = sql(
    order by o.next_at, o.event_id limit $5`,
 )
 
-/** Place in the order of unanswered events. The time is text, since a Date would cut its microseconds. */
+/** The cursor of a page of unanswered events. The time is text, since a Date would cut its microseconds. */
 export type Unanswered = { event_id: string; next_at: string }
 
-/** The place before every unanswered event. */
+/** The cursor before every unanswered event. */
 export const start: Unanswered = {
   event_id: '00000000-0000-0000-0000-000000000000',
   next_at: '-infinity',
 }
 
 /**
- * Published events that the consumer has not answered for, after a place in their order. Locks nothing. Rejects as a
+ * Published events that the consumer has not answered for, after a cursor in their order. Locks nothing. Rejects as a
  * Queryable does.
  */
 export function unansweredBy(

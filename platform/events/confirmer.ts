@@ -45,19 +45,19 @@ const askMs = { min: 500, max: 5_000 }
 export function startConfirmer(options: ConfirmerOptions): Confirmer {
   const { log, consumer } = options
   const stopping = new AbortController()
-  let place = start
+  let cursor = start
   let failing = false
 
   async function askPages(): Promise<number> {
     let answered = 0
     for (let page = 0; page < pagesPerRound && !stopping.signal.aborted; page += 1) {
-      const events = await unansweredBy(options.db, consumer, place, pageIds)
+      const events = await unansweredBy(options.db, consumer, cursor, pageIds)
       if (events.length > 0) {
         const ids = events.map((event) => event.event_id)
         answered += await askAndNote(options, ids, stopping.signal)
       }
-      place = events.length < pageIds ? start : (events.at(-1) ?? start)
-      if (place === start) break
+      cursor = events.length < pageIds ? start : (events.at(-1) ?? start)
+      if (cursor === start) break
     }
     return answered
   }
@@ -70,7 +70,7 @@ export function startConfirmer(options: ConfirmerOptions): Confirmer {
       return answered > 0 ? askMs.min : false
     } catch (error) {
       if (stopping.signal.aborted) return false
-      place = start
+      cursor = start
       // Logged once, and not in each round while a consumer is down.
       if (!failing) log.warn({ consumer: consumer.name, err: error }, 'events not confirmed')
       failing = true

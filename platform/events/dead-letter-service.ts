@@ -1,7 +1,7 @@
 // Serves payweave.events.v1.EventDeadLetterService, the same for every producer and consumer.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid } from '#core/errors/errors.ts'
-import { endPlace, type Place, pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
+import { type Cursor, cursorIn, endCursor, pageOf, pageSizeOf, tokenOf } from '#core/paging.ts'
 import {
   DeadLetterSide,
   type EventDeadLetterService,
@@ -33,7 +33,7 @@ export type DeadLetterOptions = {
 }
 
 /** Before every dead letter. */
-const start: Place = { at: 0n, id: '00000000-0000-0000-0000-000000000000' }
+const start: Cursor = { at: 0n, id: '00000000-0000-0000-0000-000000000000' }
 
 /**
  * The handlers of EventDeadLetterService. They refuse an unknown dead letter with DEAD_LETTER_NOT_FOUND, a retry of a message that
@@ -46,7 +46,7 @@ export function eventDeadLetterService(
   return {
     async listEventDeadLetters({ eventId, pageSize, pageToken }) {
       const size = pageSizeOf(pageSize)
-      const after = placeIn(pageToken)
+      const after = cursorIn(pageToken)
       const found =
         eventId === ''
           ? await Promise.all(
@@ -68,7 +68,7 @@ export function eventDeadLetterService(
     },
     async listEventDeadLetterDecisions({ eventId, pageSize, pageToken }) {
       const size = pageSizeOf(pageSize)
-      const before = placeIn(pageToken) ?? endPlace
+      const before = cursorIn(pageToken) ?? endCursor
       const found = await listDecisions(db, before, size + 1, eventId || undefined)
       const { rows, nextPageToken } = pageOf(found, size, ({ decidedUs, decisionId }) =>
         tokenOf(decidedUs, decisionId),

@@ -1,5 +1,5 @@
 // Statements on dead letters of events, in the outbox of a producer and the inbox of a consumer, and on decisions about them.
-import type { Place } from '#core/paging.ts'
+import type { Cursor } from '#core/paging.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 
 /** Where a dead letter is stored. */
@@ -45,11 +45,11 @@ const lists = {
   ),
 } as const
 
-/** Dead letters of one side, oldest first, behind a place. Locks nothing. Rejects as a Queryable does. */
+/** Dead letters of one side, oldest first, behind a cursor. Locks nothing. Rejects as a Queryable does. */
 export function listDeadLetters(
   db: Queryable,
   side: Side,
-  after: Place,
+  after: Cursor,
   limit: number,
 ): Promise<StoredDeadLetter[]> {
   return db.rows(lists[side], [after.at, after.id, limit])
@@ -168,10 +168,10 @@ const decisions = (name: string, condition: string) =>
 const decisionsStatement = decisions('dead_letter_decisions', '')
 const decisionsOfEventStatement = decisions('dead_letter_decisions_of_event', 'and event_id = $4')
 
-/** Decisions before a place, about one event or any, newest first. Locks nothing. Rejects as a Queryable does. */
+/** Decisions before a cursor, about one event or any, newest first. Locks nothing. Rejects as a Queryable does. */
 export function listDecisions(
   db: Queryable,
-  before: Place,
+  before: Cursor,
   limit: number,
   eventId: string | undefined,
 ): Promise<StoredDecision[]> {

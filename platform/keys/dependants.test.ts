@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { testKeys } from '../../test/support/keys.ts'
 import { countPage, type Dependant, type DependantSource } from './dependants.ts'
 
-const row = (place: number, keyId: string | null): Dependant => ({
-  place: String(place).padStart(6, '0'),
+const row = (cursor: number, keyId: string | null): Dependant => ({
+  cursor: String(cursor).padStart(6, '0'),
   keyId,
-  id: `row-${place}`,
+  id: `row-${cursor}`,
 })
 
 /** Rows that are read as a table is. */
@@ -16,7 +16,7 @@ function source(kind: string, rows: Dependant[]): DependantSource & { reads: num
     reads: 0,
     async read(after: string, limit: number) {
       made.reads += 1
-      return rows.filter(({ place }) => place > after).slice(0, limit)
+      return rows.filter(({ cursor }) => cursor > after).slice(0, limit)
     },
   }
   return made

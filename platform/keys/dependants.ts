@@ -5,8 +5,8 @@ import { pageTokenOf, readFrom, readPageToken } from './page-token.ts'
 
 /** A stored value that needs a key. */
 export type Dependant = {
-  /** Its place in the order of its table; the next page begins after it. */
-  place: string
+  /** Its position in its table; the next page begins after it. */
+  cursor: string
   /** Null for a value from before key ids. */
   keyId: string | null
   id: string
@@ -16,7 +16,7 @@ export type Dependant = {
 export type DependantSource = {
   kind: string
   /**
-   * Reads up to `limit` rows after a place (empty: from the first), in the order of their places. Rejects as a
+   * Reads up to `limit` rows after a cursor (empty: from the first), in its order. Rejects as a
    * Queryable does.
    */
   read(after: string, limit: number): Promise<Dependant[]>
@@ -46,7 +46,7 @@ export async function countPage(
   }
   const rows = await readFrom(after, () => source.read(after, pageRows))
   const last = rows.length < pageRows ? undefined : rows.at(-1)
-  const next = last === undefined ? { index: index + 1, after: '' } : { index, after: last.place }
+  const next = last === undefined ? { index: index + 1, after: '' } : { index, after: last.cursor }
   return {
     dependants: countByKey(source.kind, rows, keys),
     nextPageToken: next.index < sources.length ? pageTokenOf(next) : '',

@@ -3,22 +3,22 @@ import { badPageToken, textIn, tokenOf } from '#core/paging.ts'
 import { isRefused } from '#platform/db/db.ts'
 
 /** Where a page begins. */
-export type PagePlace = {
+export type PageCursor = {
   /** How many tables are done. */
   index: number
   /** The last row that was read of the current table; empty for none. */
   after: string
 }
 
-/** The token of a place, in base64url. */
-export function pageTokenOf({ index, after }: PagePlace): string {
+/** The token of a cursor, in base64url. */
+export function pageTokenOf({ index, after }: PageCursor): string {
   return tokenOf(index, after)
 }
 
 /**
  * Reads a token; an empty one is the beginning. Throws INVALID_PARAMETER for a text that has not the form of a token.
  */
-export function readPageToken(token: string): PagePlace {
+export function readPageToken(token: string): PageCursor {
   if (token === '') return { index: 0, after: '' }
   const [, index, after = ''] = /^(\d{1,3}) ([\w/:.-]{0,200})$/.exec(textIn(token)) ?? []
   if (index === undefined) throw badPageToken()

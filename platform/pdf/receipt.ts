@@ -32,7 +32,7 @@ export type PrintedReceipt = {
 
 type Style = { size: number; weight?: Weight; colour?: string; direction?: 'ltr' | 'rtl' }
 /** Position of a block: its edges, and the edge that its lines begin at. */
-type Place = { left: number; width: number; y: number; isFromRight: boolean }
+type Box = { left: number; width: number; y: number; isFromRight: boolean }
 
 const margin = 36
 const a5 = { width: 419.53, height: 595.28 }
@@ -87,8 +87,8 @@ function drawAll(page: PDFKit.PDFDocument, receipt: PrintedReceipt): number {
   let y = margin
   const add = (type: string, text: string, style: Style) => {
     if (text === '') return
-    const place = { left: margin, width: innerWidth, y, isFromRight }
-    const block = setBlock(page, text, place, style)
+    const box = { left: margin, width: innerWidth, y, isFromRight }
+    const block = setBlock(page, text, box, style)
     root.add(page.struct(type, spoken(text), [block.draw]))
     ;({ y } = block)
   }
@@ -142,13 +142,13 @@ function shortened(text: string): string {
   return text.length > maxDescription ? `${text.slice(0, maxDescription)}…` : text
 }
 
-type RowPlace = { y: number; isFromRight: boolean; own: 'ltr' | 'rtl' }
+type RowBox = { y: number; isFromRight: boolean; own: 'ltr' | 'rtl' }
 
 function drawRow(
   page: PDFKit.PDFDocument,
   table: PDFKit.PDFStructureElement,
   { label, text, isMoney = false }: PrintedRow,
-  { y, isFromRight, own }: RowPlace,
+  { y, isFromRight, own }: RowBox,
 ): number {
   page.markContent('Artifact')
   page
@@ -185,23 +185,23 @@ function drawCheck(
   page: PDFKit.PDFDocument,
   root: PDFKit.PDFStructureElement,
   { text, url, qrLabel }: NonNullable<PrintedReceipt['check']>,
-  { y, isFromRight, own }: RowPlace,
+  { y, isFromRight, own }: RowBox,
 ): number {
   const qrLeft = isFromRight ? margin + innerWidth - qrSize : margin
   const bbox: [number, number, number, number] = [qrLeft, y, qrLeft + qrSize, y + qrSize]
   const draw = () => drawQr(page, url, { left: qrLeft, top: y })
   root.add(page.struct('Figure', structure({ alt: qrLabel, bbox, placement: 'Block' }), [draw]))
-  const place = {
+  const box = {
     left: isFromRight ? margin : margin + qrSize + gap,
     width: innerWidth - qrSize - gap,
     isFromRight,
   }
-  const words = setBlock(page, text, { ...place, y }, { size: 9, direction: own })
+  const words = setBlock(page, text, { ...box, y }, { size: 9, direction: own })
   root.add(page.struct('P', spoken(text), [words.draw]))
   const address = setBlock(
     page,
     url,
-    { ...place, y: words.y + 4 },
+    { ...box, y: words.y + 4 },
     { size: 8, direction: 'ltr' },
     url,
   )
@@ -229,11 +229,11 @@ function drawQr(
   page.fill('#000000')
 }
 
-/** A text in its place: what draws it, and where it ends. `link` makes each line of it one. */
+/** A text in its box: what draws it, and where it ends. `link` makes each line of it one. */
 function setBlock(
   page: PDFKit.PDFDocument,
   text: string,
-  { left, width, y, isFromRight }: Place,
+  { left, width, y, isFromRight }: Box,
   { size, weight = 'regular', colour = ink, direction }: Style,
   link?: string,
 ): { draw: () => void; y: number } {

@@ -176,10 +176,10 @@ function systemFacts(
   const { syscall, hostname, path } = thrown
   const { address = hostname, port } = thrown as { address?: unknown; port?: unknown }
   const host = isIP(String(address)) === 6 ? `[${String(address)}]` : String(address)
-  const place = typeof port === 'number' ? `${host}:${port}` : host
+  const origin = typeof port === 'number' ? `${host}:${port}` : host
   return {
     ...(fits('word', syscall) && { syscall }),
-    ...(address !== undefined && fits('origin', place) && { address: place }),
+    ...(address !== undefined && fits('origin', origin) && { address: origin }),
     ...(fits('word', path) && { path }),
   }
 }

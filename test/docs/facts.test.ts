@@ -7,7 +7,7 @@ import { describeSettings } from '#platform/config/config.ts'
 import { feeSchedule as feeScheduleReader } from '#platform/config/values.ts'
 import { localCommands } from '../../clients/cli/main.ts'
 import { portableCommands } from '../../clients/cli/portable-commands.ts'
-import { places } from '../../deploy/local/start-summary.ts'
+import { addresses } from '../../deploy/local/start-summary.ts'
 import { chargeMinor } from '../../services/payments/domain/fees.ts'
 import {
   draftPayment,
@@ -159,7 +159,7 @@ it('the page of the services over gRPC has the packages of each', () => {
 })
 
 it('the README shows every place that a start prints', () => {
-  const printed = places({ base_url: 'http://127.0.0.1:8080' }, '.payweave', 'http://c')
+  const printed = addresses({ base_url: 'http://127.0.0.1:8080' }, '.payweave', 'http://c')
   const namesOf = (text: string) =>
     [...text.matchAll(/^ {2}([\w ]+?) {2,}\S/gm)].map(([, name]) => name)
   const [, shown = ''] = /\n  …\n(.*?)```/s.exec(readPage('README.md')) ?? []

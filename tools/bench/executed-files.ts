@@ -62,9 +62,9 @@ function ranForRequest(intervals: readonly Set<string>[], idle: readonly Set<str
 function print(title: string, ran: readonly string[]): void {
   const byFile = Map.groupBy(ran, (one) => one.split(' ')[0] ?? '')
   console.log(`${byFile.size} files ${title}:`)
-  for (const [file, places] of byFile) {
+  for (const [file, uses] of byFile) {
     const lines = fs.readFileSync(path.join(root, file), 'utf8').split('\n').length
-    const where = places.map((one) => one.split(' ')[1]).join(', ')
+    const where = uses.map((one) => one.split(' ')[1]).join(', ')
     console.log(`${String(lines).padStart(5)}  ${file}  ${where}`)
   }
 }

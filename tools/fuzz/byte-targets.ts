@@ -92,7 +92,7 @@ const json: Target = {
 
 const key = { keyId: '0a1b2c3d', key: Buffer.alloc(32, 1) }
 const purpose = 'session_token'
-const place = { purpose, rowId: '0198c0de-0000-7000-8000-00000000000a' }
+const context = { purpose, rowId: '0198c0de-0000-7000-8000-00000000000a' }
 const plaintext = Buffer.from('pws_token')
 
 /** As `seal` and `sealInRow` write it, but the same in each run. */
@@ -105,7 +105,7 @@ function sealedValue(version: number, bound: string): string {
 }
 
 const onWire = sealedValue(1, purpose)
-const inRow = sealedValue(2, `${purpose}\0${place.rowId}`)
+const inRow = sealedValue(2, `${purpose}\0${context.rowId}`)
 
 const seal: Target = {
   name: 'seal',
@@ -113,7 +113,7 @@ const seal: Target = {
   run(input) {
     const text = input.toString()
     expectSame(open(text, [key], purpose), text === onWire ? plaintext : undefined)
-    expectSame(openInRow(text, [key], place), text === inRow ? plaintext : undefined)
+    expectSame(openInRow(text, [key], context), text === inRow ? plaintext : undefined)
     if (isSealed(text)) expectSame(sealedUnder(text)?.inRow, false)
   },
 }

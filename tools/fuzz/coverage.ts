@@ -19,17 +19,17 @@ export async function startCoverage(): Promise<Coverage> {
   session.connect()
   await session.post('Profiler.enable')
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
-  /** By URL of a file, 1 for each place in it that has run. */
+  /** By URL of a file, 1 for each character of it that has run. */
   const known = new Map<string, Uint8Array>()
   let seen = new Map<string, Uint8Array>()
   return {
     async look() {
       const { result } = await session.post('Profiler.takePreciseCoverage')
-      seen = new Map(result.filter(isOurs).map((script) => [script.url, placesOf(script)]))
-      return [...seen].some(([url, places]) => hasMore(places, known.get(url)))
+      seen = new Map(result.filter(isOurs).map((script) => [script.url, coveredBy(script)]))
+      return [...seen].some(([url, covered]) => hasMore(covered, known.get(url)))
     },
     accept() {
-      for (const [url, places] of seen) known.set(url, joined(places, known.get(url)))
+      for (const [url, covered] of seen) known.set(url, joined(covered, known.get(url)))
     },
     stop: () => session.disconnect(),
   }
@@ -39,25 +39,25 @@ const isOurs = ({ url }: Profiler.ScriptCoverage): boolean =>
   url.includes(root) && !url.includes('/node_modules/')
 
 /** An inner block comes after the outer one, and says more. The array ends where the last function ends that V8 lists. */
-function placesOf({ functions }: Profiler.ScriptCoverage): Uint8Array {
+function coveredBy({ functions }: Profiler.ScriptCoverage): Uint8Array {
   const ranges = functions.flatMap((one) => one.ranges)
-  const places = new Uint8Array(Math.max(0, ...ranges.map(({ endOffset }) => endOffset)))
+  const covered = new Uint8Array(Math.max(0, ...ranges.map(({ endOffset }) => endOffset)))
   for (const { startOffset, endOffset, count } of ranges) {
-    places.fill(count > 0 ? 1 : 0, startOffset, endOffset)
+    covered.fill(count > 0 ? 1 : 0, startOffset, endOffset)
   }
-  return places
+  return covered
 }
 
-function hasMore(places: Uint8Array, before: Uint8Array | undefined): boolean {
-  for (let at = 0; at < places.length; at += 1) {
-    if (places[at] === 1 && before?.[at] !== 1) return true
+function hasMore(covered: Uint8Array, before: Uint8Array | undefined): boolean {
+  for (let at = 0; at < covered.length; at += 1) {
+    if (covered[at] === 1 && before?.[at] !== 1) return true
   }
   return false
 }
 
-function joined(places: Uint8Array, before: Uint8Array | undefined): Uint8Array {
-  const all = new Uint8Array(Math.max(places.length, before?.length ?? 0))
+function joined(covered: Uint8Array, before: Uint8Array | undefined): Uint8Array {
+  const all = new Uint8Array(Math.max(covered.length, before?.length ?? 0))
   if (before !== undefined) all.set(before)
-  for (let at = 0; at < places.length; at += 1) if (places[at] === 1) all[at] = 1
+  for (let at = 0; at < covered.length; at += 1) if (covered[at] === 1) all[at] = 1
   return all
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { KeyRing } from '#core/identity/key-ring.ts'
 import { formatAmount, parseAmount, parseDecimal } from '#core/money/money.ts'
-import { placeIn, timePlaceIn, tokenOf } from '#core/paging.ts'
+import { cursorIn, timeCursorIn, tokenOf } from '#core/paging.ts'
 import { parsePhone } from '#core/text/phone.ts'
 import { readPushUrl } from '#core/text/push-url.ts'
 import { formatDateTime, formatIso, parseDateTime } from '#core/text/time.ts'
@@ -80,12 +80,12 @@ const cursor = textTarget('cursor', [issued], (text) => {
 })
 
 const pageTokens = textTarget('page-token', [pageToken, tokenOf(2, id)], (text) => {
-  const place = unlessRefused(() => placeIn(text), 'INVALID_PARAMETER')
-  if (place !== undefined) expectSame(placeIn(tokenOf(place.at, place.id)), place)
-  const timed = unlessRefused(() => timePlaceIn(text), 'INVALID_PARAMETER')
-  if (timed !== undefined) expectTrue(!Number.isNaN(timed.time.getTime()), 'a place has a time')
+  const found = unlessRefused(() => cursorIn(text), 'INVALID_PARAMETER')
+  if (found !== undefined) expectSame(cursorIn(tokenOf(found.at, found.id)), found)
+  const timed = unlessRefused(() => timeCursorIn(text), 'INVALID_PARAMETER')
+  if (timed !== undefined) expectTrue(!Number.isNaN(timed.time.getTime()), 'a cursor has a time')
   const page = unlessRefused(() => readPageToken(text), 'INVALID_PARAMETER')
-  if (page !== undefined) expectTrue(Number.isSafeInteger(page.index), 'a place has a table')
+  if (page !== undefined) expectTrue(Number.isSafeInteger(page.index), 'a cursor has a table')
 })
 
 const currencies = ['TTD', 'JPY', 'BHD', 'XAU', 'CLF']

@@ -28,8 +28,8 @@ const syntaxField = 12
 export function commentOf(element: Described): string {
   const path = pathOf(element).join()
   const file = element.kind === 'file' ? element : fileOf(element)
-  const place = file.proto.sourceCodeInfo?.location.find((one) => one.path.join() === path)
-  return (place?.leadingComments ?? '').replaceAll(/\s+/g, ' ').trim()
+  const location = file.proto.sourceCodeInfo?.location.find((one) => one.path.join() === path)
+  return (location?.leadingComments ?? '').replaceAll(/\s+/g, ' ').trim()
 }
 
 function fileOf(element: Exclude<Described, DescFile>): DescFile {

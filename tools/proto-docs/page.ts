@@ -176,7 +176,7 @@ function nameOf({ typeName, file }: DescMessage | DescEnum): string {
   return typeName.slice(file.proto.package.length + 1)
 }
 
-/** How GitHub names the place of a heading. */
+/** The anchor that GitHub gives to a heading. */
 function anchor(heading: string): string {
   return heading.toLowerCase().replaceAll(/[^\w-]/g, '')
 }

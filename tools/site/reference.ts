@@ -118,13 +118,13 @@ function rows(document: unknown, schema: Schema, path = '', isLeft = new Set<str
   const own = Object.entries(properties)
     .filter(([name]) => !isLeft.has(name))
     .flatMap(([name, value]) => {
-      const place = path === '' ? name : `${path}.${name}`
+      const fullPath = path === '' ? name : `${path}.${name}`
       const field = merged(document, value)
       const kind = field.items === undefined ? typeOf(field) : 'array'
       const need = required.includes(name) ? 'yes' : ''
       return [
-        `| \`${place}\` | ${cell(kind)} | ${need} | ${cell(field.description ?? '')} |`,
-        ...rows(document, field, place),
+        `| \`${fullPath}\` | ${cell(kind)} | ${need} | ${cell(field.description ?? '')} |`,
+        ...rows(document, field, fullPath),
       ]
     })
   return [...new Set([...own, ...inner])]

@@ -79,17 +79,17 @@ async function requireSame(data: string, { facts }: BackupSession): Promise<void
   throw new UsageError(`${data} is not the data folder of the server at DATABASE_URL`)
 }
 
-type Places = { session: BackupSession; data: string; folder: string }
+type CopySource = { session: BackupSession; data: string; folder: string }
 
 async function copyAll(
   context: CommandContext,
-  { session, data, folder }: Places,
+  { session, data, folder }: CopySource,
 ): Promise<Manifest> {
   const { dataEntries } = await import('./data-folder.ts')
   const entries = await dataEntries(data)
-  const folders = entries.filter(({ isFolder }) => isFolder).map(({ path: place }) => place)
-  for (const place of ['base', 'wal', ...folders.map((one) => path.join('base', one))]) {
-    await fs.mkdir(path.join(folder, place), { mode: 0o700 })
+  const folders = entries.filter(({ isFolder }) => isFolder).map((entry) => entry.path)
+  for (const name of ['base', 'wal', ...folders.map((one) => path.join('base', one))]) {
+    await fs.mkdir(path.join(folder, name), { mode: 0o700 })
   }
   const plain = entries.filter(({ isFolder }) => !isFolder)
   const all = plain.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -102,8 +102,8 @@ async function copyAll(
   }
   try {
     // A file that is gone by now was removed after the backup began: the log says so.
-    for (const { path: place } of plain) {
-      await copy(path.join(data, place), path.join('base', place))
+    for (const { path: name } of plain) {
+      await copy(path.join(data, name), path.join('base', name))
     }
     const keys = await session.keys()
     const { label, logFiles, time } = await session.end()

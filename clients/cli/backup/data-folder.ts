@@ -24,13 +24,13 @@ export async function dataEntries(folder: string, below = ''): Promise<Entry[]> 
   const names = await fs.readdir(path.join(folder, below)).catch(unlessGone<string[]>([]))
   const entries: Entry[] = []
   for (const name of names.filter((one) => !leftOut.test(one)).toSorted()) {
-    const place = path.join(below, name)
+    const entry = path.join(below, name)
     // A link of the data folder, of its log for example, stands for what it leads to.
-    const found = await fs.stat(path.join(folder, place)).catch(unlessGone(undefined))
+    const found = await fs.stat(path.join(folder, entry)).catch(unlessGone(undefined))
     if (found === undefined) continue
-    entries.push({ path: place, isFolder: found.isDirectory(), bytes: found.size })
-    if (found.isDirectory() && !emptied.has(place)) {
-      entries.push(...(await dataEntries(folder, place)))
+    entries.push({ path: entry, isFolder: found.isDirectory(), bytes: found.size })
+    if (found.isDirectory() && !emptied.has(entry)) {
+      entries.push(...(await dataEntries(folder, entry)))
     }
   }
   return entries

@@ -67,20 +67,20 @@ export async function copyFile(
 }
 
 /**
- * Reads every file of a backup, and writes it to where `place` says. Resolves to the names of those that are missing or differ
+ * Reads every file of a backup, and writes it to the path that `targetOf` returns. Resolves to the names of those that are missing or differ
  * from the manifest. Rejects as `copyFile` does.
  */
 export async function compareFiles(
   context: CommandContext,
   folder: string,
   manifest: Manifest,
-  place?: (file: string) => string,
+  targetOf?: (file: string) => string,
 ): Promise<string[]> {
-  const meter = openMeter(context, place === undefined ? 'checked' : 'copied', bytesOf(manifest))
+  const meter = openMeter(context, targetOf === undefined ? 'checked' : 'copied', bytesOf(manifest))
   const damaged: string[] = []
   try {
     for (const { path: name, bytes, sha256 } of manifest.files) {
-      const found = await copyFile(path.join(folder, name), place?.(name), meter)
+      const found = await copyFile(path.join(folder, name), targetOf?.(name), meter)
       if (found?.bytes !== bytes || found.sha256 !== sha256) damaged.push(name)
     }
   } finally {

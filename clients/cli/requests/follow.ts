@@ -22,19 +22,19 @@ export async function* followLines(
   file: string,
   { follow, signal }: FollowOptions,
 ): AsyncGenerator<string | undefined> {
-  let place = { inode: 0, offset: Math.max(0, sizeOf(file) - earlierBytes) }
+  let position = { inode: 0, offset: Math.max(0, sizeOf(file) - earlierBytes) }
   let isFirst = true
   let rest = ''
   while (!signal.aborted) {
     const stat = fs.statSync(file, { throwIfNoEntry: false })
     if (stat !== undefined) {
-      const isOther = place.inode !== 0 && stat.ino !== place.inode
-      if (isOther || stat.size < place.offset) {
-        place = { inode: stat.ino, offset: 0 }
+      const isOther = position.inode !== 0 && stat.ino !== position.inode
+      if (isOther || stat.size < position.offset) {
+        position = { inode: stat.ino, offset: 0 }
         rest = ''
       }
-      const text = readFrom(file, place.offset, stat.size)
-      place = { inode: stat.ino, offset: place.offset + Buffer.byteLength(text) }
+      const text = readFrom(file, position.offset, stat.size)
+      position = { inode: stat.ino, offset: position.offset + Buffer.byteLength(text) }
       const lines = `${rest}${text}`.split('\n')
       rest = lines.pop() ?? ''
       yield* lines

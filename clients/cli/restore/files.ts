@@ -36,14 +36,14 @@ async function restoreFiles(context: CommandContext): Promise<void> {
   }
 }
 
-type Places = { folder: string; out: string }
+type Folders = { folder: string; out: string }
 
 async function copyAll(
   context: CommandContext,
-  { folder, out }: Places,
+  { folder, out }: Folders,
   manifest: Manifest,
 ): Promise<void> {
-  for (const place of manifest.folders) await fs.mkdir(path.join(out, place), { mode: 0o700 })
+  for (const name of manifest.folders) await fs.mkdir(path.join(out, name), { mode: 0o700 })
   const damaged = await compareFiles(context, folder, manifest, (file) =>
     path.join(out, file.replace(/^base\//, '').replace(/^wal\//, 'pg_wal/')),
   )

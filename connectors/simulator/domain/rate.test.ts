@@ -63,9 +63,9 @@ describe('a cross', () => {
 
 describe('any circle of rates', () => {
   it('any circle of rates multiplies to one at most, so that going round it makes no money', () => {
-    const places = array(currency, { minLength: 2, maxLength: 8 })
+    const circles = array(currency, { minLength: 2, maxLength: 8 })
     assert(
-      property(places, (circle) => {
+      property(circles, (circle) => {
         const rates = circle.map((base, index) =>
           rateBetween(base, circle[(index + 1) % circle.length] ?? ''),
         )

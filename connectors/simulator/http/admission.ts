@@ -23,12 +23,12 @@ export type Admission = {
    * request too many.
    */
   admit(request: IncomingMessage, response: ServerResponse): Admitted
-  /** Frees the place of a request that only waits from now on; it still counts for its connection. */
-  yieldPlace(request: IncomingMessage): void
+  /** Frees the slot of a request that only waits from now on; it still counts for its connection. */
+  yieldSlot(request: IncomingMessage): void
 }
 
 /** A request without an answer. */
-type Pending = { bodyBytes: number; hasPlace: boolean }
+type Pending = { bodyBytes: number; hasSlot: boolean }
 
 /** Makes the limits of one server. */
 export function createAdmission(limits: AdmissionLimits): Admission {
@@ -38,8 +38,8 @@ export function createAdmission(limits: AdmissionLimits): Admission {
   let bodiesBytes = 0
 
   function release(pending: Pending): void {
-    if (!pending.hasPlace) return
-    pending.hasPlace = false
+    if (!pending.hasSlot) return
+    pending.hasSlot = false
     requests -= 1
     bodiesBytes -= pending.bodyBytes
   }
@@ -69,7 +69,7 @@ export function createAdmission(limits: AdmissionLimits): Admission {
       const bodyBytes = announcedBytes(request, limits.maxBodyBytes)
       const isBusy =
         requests >= limits.maxRequests || bodiesBytes + bodyBytes > limits.maxBodiesBytes
-      const pending = { bodyBytes, hasPlace: !isBusy }
+      const pending = { bodyBytes, hasSlot: !isBusy }
       onConnection.add(pending)
       response.once('close', () => {
         onConnection.delete(pending)
@@ -81,7 +81,7 @@ export function createAdmission(limits: AdmissionLimits): Admission {
       pendings.set(request, pending)
       return 'admitted'
     },
-    yieldPlace(request) {
+    yieldSlot(request) {
       const pending = pendings.get(request)
       if (pending !== undefined) release(pending)
     },

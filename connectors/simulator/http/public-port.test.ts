@@ -16,7 +16,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((port) => port.close()))
 })
 
-/** A port with two routes whose answers wait for `answer`, on one of which requests yield their places, and one without end. */
+/** A port with two routes whose answers wait for `answer`, on one of which requests yield their slots, and one without end. */
 async function start(limits: Limits, publicUrl = 'http://simulator.test') {
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
   let taken = 0
@@ -40,7 +40,7 @@ async function start(limits: Limits, publicUrl = 'http://simulator.test') {
       })
       app.post('/wait', async (request) => {
         taken += 1
-        admission.yieldPlace(request.raw)
+        admission.yieldSlot(request.raw)
         await answered
         return {}
       })
@@ -94,7 +94,7 @@ describe('requests in flight', () => {
     expect(await fourth.answers(1)).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  it('free their places when their connection goes', async () => {
+  it('free their slots when their connection goes', async () => {
     const { port, taken } = await start({ maxRequests: 1 })
     const gone = connect(port)
     gone.write(post('/work'))
@@ -109,7 +109,7 @@ describe('requests in flight', () => {
     expect(taken()).toBe(2)
   })
 
-  it('requests in flight hold no place while they only wait', async () => {
+  it('requests in flight hold no slot while they only wait', async () => {
     const { port, taken } = await start({ maxRequests: 1 })
     for (const count of [1, 2, 3]) {
       connect(port).write(post('/wait'))
@@ -170,7 +170,7 @@ describe('a connection', () => {
     stalled.on('error', () => undefined)
     stalled.write('GET /endless HTTP/1.1\r\nhost: simulator\r\n\r\n')
     await once(stalled, 'readable')
-    // Its place becomes free.
+    // Its slot becomes free.
     await eventually(async () => {
       const next = connect(port)
       next.write(post('/nowhere'))

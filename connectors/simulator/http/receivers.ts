@@ -50,7 +50,7 @@ const receivers: Readonly<
     return { status: seen < flakyTakesAt ? 500 : 200 }
   },
   slow: async ({ admission, request, stopping }) => {
-    admission.yieldPlace(request.raw)
+    admission.yieldSlot(request.raw)
     await delay(slowAnswerMs, undefined, { signal: stopping }).catch(() => undefined)
     return { status: 200 }
   },

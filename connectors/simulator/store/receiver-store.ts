@@ -12,10 +12,10 @@ export type Received = {
 /** How many requests are kept and how many bytes they take. */
 export type Quota = { requests: number; bytes: number }
 
-/** Place of a request in the log of its tag; `at` has microseconds. */
+/** Key of a request in the log of its tag; `at` has microseconds. */
 export type LogKey = { at: string; receivedId: string }
 
-/** A request with its place in the log. */
+/** A request with its key in the log. */
 export type LogRow = Received & LogKey
 
 const insertReceivedStatement = sql(
@@ -48,12 +48,12 @@ export type FoundLog = { oldest: LogKey; size: Quota }
 
 const findLogStatement = sql(
   'find_log',
-  `select place as requests, total_bytes as bytes, received_at::text as "at", received_id as "receivedId" from (
-     select received_id, received_at, row_number() over newest_first as place,
+  `select position as requests, total_bytes as bytes, received_at::text as "at", received_id as "receivedId" from (
+     select received_id, received_at, row_number() over newest_first as position,
        sum(bytes) over newest_first as total_bytes
      from received where tag = $1
      window newest_first as (order by received_at desc, received_id desc)
-   ) newest where place <= $2 and total_bytes <= $3 order by place desc limit 1`,
+   ) newest where position <= $2 and total_bytes <= $3 order by position desc limit 1`,
 )
 /** Finds the newest requests of a tag within a quota; undefined when there is none. */
 export async function findLog(
@@ -98,11 +98,11 @@ const trimTagStatement = sql(
   'trim_tag',
   `delete from received where received_id in (
      select received_id from (
-       select received_id, row_number() over newest_first as place,
+       select received_id, row_number() over newest_first as position,
          sum(bytes) over newest_first as total_bytes
        from received where tag = $1
        window newest_first as (order by received_at desc, received_id desc)
-     ) newest where place > $2 or total_bytes > $3 limit $4)`,
+     ) newest where position > $2 or total_bytes > $3 limit $4)`,
 )
 /** Deletes up to `limit` requests of a tag beyond its newest ones within a quota; returns how many. */
 export function trimTag(db: Queryable, tag: string, quota: Quota, limit: number): Promise<number> {
@@ -113,12 +113,12 @@ const deleteOldReceivedStatement = sql(
   'delete_old_received',
   `delete from received where received_id in (
      select received_id from (
-       select received_id, received_at, row_number() over newest_first as place,
+       select received_id, received_at, row_number() over newest_first as position,
          sum(bytes) over newest_first as total_bytes
        from received
        window newest_first as (order by received_at desc, received_id desc)
      ) newest
-     where received_at <= clock_now() - interval '24 hours' or place > $2 or total_bytes > $3
+     where received_at <= clock_now() - interval '24 hours' or position > $2 or total_bytes > $3
      limit $1)`,
 )
 /** Deletes up to `limit` requests that are older than a day or beyond the newest ones within a quota; returns how many. */

@@ -1,4 +1,4 @@
-// Which keys of Stripe belong to which environment and place. Pure.
+// Which keys of Stripe belong to which environment and use. Pure.
 
 /** What every key of a kind begins with. Only a publishable key may be shown to browsers. */
 const patterns = {

@@ -38,7 +38,7 @@ export function registerActions(
         return { rows, nextPageToken: page.nextPageToken }
       })
       const read = chained(lists)
-      return sendCsv(work, 'actions', csvHead, (place) => read(place))
+      return sendCsv(work, 'actions', csvHead, (token) => read(token))
     }, asFile),
   )
 }

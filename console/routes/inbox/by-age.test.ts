@@ -72,9 +72,9 @@ it('an item that somebody has decided on in the meantime hides no other', async 
 })
 
 it.each(['x', '{"bill":1}', '{"bill":{"id":"1"}}', 'null', '"text"'])(
-  'the text %j is no place in the list',
-  async (place) => {
-    const token = Buffer.from(place).toString('base64url')
+  'the text %j is no cursor',
+  async (text) => {
+    const token = Buffer.from(text).toString('base64url')
     await expect(pageByAge(sources(), token, 1)).rejects.toMatchObject({
       reason: 'INVALID_PARAMETER',
     })

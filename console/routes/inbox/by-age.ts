@@ -4,18 +4,18 @@ import { badPageToken, textIn, tokenOf } from '#core/paging.ts'
 import type { AgedKind, InboxItem, Source } from './items.ts'
 
 /** How far a source was read: the page, and the last item that was taken of it. */
-type SourcePlace = { pageToken: string; id: string; ms: number }
+type SourceCursor = { pageToken: string; id: string; ms: number }
 /** The same of several sources, by their kinds. */
-type Places = Partial<Record<AgedKind, SourcePlace>>
+type Cursors = Partial<Record<AgedKind, SourceCursor>>
 
-/** Items of one source behind a place. One that is no more there is passed by its time. */
-async function* readOn({ read }: Source, place: SourcePlace | undefined) {
-  let pageToken = place?.pageToken ?? ''
-  let after = place
+/** Items of one source behind a cursor. If its item is gone, its time decides. */
+async function* readOn({ read }: Source, cursor: SourceCursor | undefined) {
+  let pageToken = cursor?.pageToken ?? ''
+  let after = cursor
   for (;;) {
     const page = await read(pageToken)
     for (const item of behind(page.items, after)) {
-      yield { item, place: { pageToken, id: item.id, ms: msOf(item) } }
+      yield { item, cursor: { pageToken, id: item.id, ms: msOf(item) } }
     }
     if (page.nextPageToken === '') return
     pageToken = page.nextPageToken
@@ -23,7 +23,7 @@ async function* readOn({ read }: Source, place: SourcePlace | undefined) {
   }
 }
 
-function behind(items: InboxItem[], after: SourcePlace | undefined): InboxItem[] {
+function behind(items: InboxItem[], after: SourceCursor | undefined): InboxItem[] {
   if (after === undefined) return items
   const at = items.findIndex(({ id }) => id === after.id)
   return at >= 0 ? items.slice(at + 1) : items.filter((item) => msOf(item) >= after.ms)
@@ -33,12 +33,12 @@ function msOf({ since }: InboxItem): number {
   return since === undefined ? 0 : timestampMs(since)
 }
 
-/** The items of all sources, the oldest first, each with the places behind it. Rejects as the sources do. */
+/** The items of all sources, the oldest first, each with the cursors behind it. Rejects as the sources do. */
 export async function* byAge(
   sources: Source[],
-  begin: Places = {},
-): AsyncGenerator<{ item: InboxItem; places: Places }> {
-  const places = { ...begin }
+  begin: Cursors = {},
+): AsyncGenerator<{ item: InboxItem; cursors: Cursors }> {
+  const cursors = { ...begin }
   const readers = await Promise.all(
     sources.map(async (source) => {
       const items = readOn(source, begin[source.kind])
@@ -54,9 +54,9 @@ export async function* byAge(
       if (isOlder) oldest = reader
     }
     if (oldest === undefined || oldest.head.done === true) return
-    const { item, place } = oldest.head.value
-    places[item.kind] = place
-    yield { item, places: { ...places } }
+    const { item, cursor } = oldest.head.value
+    cursors[item.kind] = cursor
+    yield { item, cursors: { ...cursors } }
     oldest.head = await oldest.items.next()
   }
 }
@@ -68,26 +68,26 @@ export async function pageByAge(
   size: number,
 ): Promise<{ items: InboxItem[]; nextPageToken: string }> {
   const items: InboxItem[] = []
-  let places: Places = {}
-  for await (const next of byAge(sources, placesIn(pageToken))) {
-    if (items.length === size) return { items, nextPageToken: tokenOf(JSON.stringify(places)) }
+  let cursors: Cursors = {}
+  for await (const next of byAge(sources, cursorsIn(pageToken))) {
+    if (items.length === size) return { items, nextPageToken: tokenOf(JSON.stringify(cursors)) }
     items.push(next.item)
-    places = next.places
+    cursors = next.cursors
   }
   return { items, nextPageToken: '' }
 }
 
-/** The places of a token. Throws INVALID_PARAMETER for an invalid token. */
-function placesIn(pageToken: string): Places {
+/** The cursors of a token. Throws INVALID_PARAMETER for an invalid token. */
+function cursorsIn(pageToken: string): Cursors {
   if (pageToken === '') return {}
   const read = parsed(textIn(pageToken))
   if (typeof read !== 'object' || read === null) throw badPageToken('page')
-  const entries = Object.entries(read as Record<string, Partial<SourcePlace> | null>)
+  const entries = Object.entries(read as Record<string, Partial<SourceCursor> | null>)
   return Object.fromEntries(
-    entries.map(([kind, place]) => {
-      const { pageToken: token, id, ms } = place ?? {}
-      const isPlace = typeof token === 'string' && typeof id === 'string' && typeof ms === 'number'
-      if (!isPlace) throw badPageToken('page')
+    entries.map(([kind, cursor]) => {
+      const { pageToken: token, id, ms } = cursor ?? {}
+      const isCursor = typeof token === 'string' && typeof id === 'string' && typeof ms === 'number'
+      if (!isCursor) throw badPageToken('page')
       return [kind, { pageToken: token, id, ms }]
     }),
   )

@@ -27,7 +27,7 @@ const csvPageSize = 200
 /** Registers the forms below the receivers of a project and of all, and the file of who has sent them. */
 export function registerPauses(app: FastifyInstance, { worker, clients }: Options): void {
   const { endpoints } = clients
-  for (const [place, notice, change] of [
+  for (const [path, notice, change] of [
     ['pauses', 'paused', endpoints.pauseEndpoint],
     ['resumes', 'resumed', endpoints.resumeEndpoint],
   ] as const) {
@@ -38,14 +38,14 @@ export function registerPauses(app: FastifyInstance, { worker, clients }: Option
       return reply.redirect(`${page}?notice=${notice}`, 303)
     }
     app.post(
-      `/projects/:projectId/receivers/${place}`,
+      `/projects/:projectId/receivers/${path}`,
       worker.projectPage((work) => {
         const { projectId } = work.project
         return send(work, projectId, `/projects/${projectId}/receivers`)
       }),
     )
     app.post(
-      `/receivers/${place}`,
+      `/receivers/${path}`,
       worker.page((work) => send(work, formId(work.form, 'project_id'), '/receivers')),
     )
   }

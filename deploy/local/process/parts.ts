@@ -3,7 +3,7 @@ import path from 'node:path'
 import { type Env, readSettings } from '#platform/config/config.ts'
 import {
   givenText,
-  portPlaces,
+  portOffsets,
   type ServingProcess,
   type Setting,
 } from '#platform/config/setting.ts'
@@ -50,7 +50,7 @@ const root = path.resolve(import.meta.dirname, '../../..')
 const inherited = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'NODE_EXTRA_CA_CERTS']
 
 /** Every process of ours, in the order in which people read them. */
-export const processNames = Object.keys(portPlaces) as ServingProcess[]
+export const processNames = Object.keys(portOffsets) as ServingProcess[]
 
 /** Groups that stop one after the other: first the parts that accept requests, last their dependencies. */
 export const stopOrder: string[][] = [

@@ -31,8 +31,8 @@ export type ReceiptMessage = {
   receiptToken: string
 }
 
-/** Where a payer's money is: with the merchant, on its way back or there, paid back by hand, or held by us because that failed. */
-export type MoneyPlace = 'merchant' | 'back' | 'by_hand' | 'held'
+/** The state of a payer's money: with the merchant, refunded or about to be, refunded by hand, or held by us because the refund failed. */
+export type MoneyState = 'merchant' | 'back' | 'by_hand' | 'held'
 
 /** One line of a receipt. Money is read from left to right in every language. */
 export type ReceiptRow = { label: string; text: string; time?: ShownTime; isMoney?: boolean }
@@ -53,8 +53,8 @@ export type ReceiptView = {
   changeTime: Date
 }
 
-/** Where the money of a share is that was paid. */
-export function moneyPlace({ refundAmountMinor, refundState }: ReceiptMessage): MoneyPlace {
+/** The state of the money of a paid share. */
+export function moneyState({ refundAmountMinor, refundState }: ReceiptMessage): MoneyState {
   const state = wordOf(refundStates, refundState)
   if (state === 'failed') return 'held'
   if (state === 'settled') return 'by_hand'
@@ -73,8 +73,8 @@ export function shareRows(share: PaidShareMessage, language: Language): ReceiptR
   const rows = feeMinor > 0n ? [moneyRow(say.amount, amountMinor), moneyRow(say.fee, feeMinor)] : []
   if (receipt === undefined) return rows
   const refundMinor = receipt.refundAmountMinor
-  const place = moneyPlace(receipt)
-  const isHeld = place === 'held'
+  const state = moneyState(receipt)
+  const isHeld = state === 'held'
   const isBack = refundMinor > 0n && !isHeld
   const method = wordOf(paymentMethods, share.paymentMethod)
   rows.push(
@@ -101,13 +101,13 @@ const saidOf = {
   back: { title: 'refundedTitle', mark: 'back' },
   by_hand: { title: 'refundedTitle', mark: 'back' },
   held: { title: 'refundHeldTitle', mark: 'stop' },
-} as const satisfies Record<MoneyPlace, object>
+} as const satisfies Record<MoneyState, object>
 
 /** Builds the view. */
 export function receiptView(share: PaidShareMessage, language: Language): ReceiptView {
   const { businessName, description, currency, receipt } = share
   const say = languages[language]
-  const { title, mark } = saidOf[receipt === undefined ? 'merchant' : moneyPlace(receipt)]
+  const { title, mark } = saidOf[receipt === undefined ? 'merchant' : moneyState(receipt)]
   const time = receipt?.refundTime ?? receipt?.paidTime
   return {
     businessName,

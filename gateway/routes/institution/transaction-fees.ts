@@ -38,10 +38,10 @@ function objectFees(fees: Exclude<NonNullable<Body['fees']>, unknown[]>): Placed
 type ListedFee = { fee_type: string; fee_amount: string; fee_currency: string }
 
 function listedFee({ fee_type: type, fee_amount: amount, fee_currency }: ListedFee, index: number) {
-  const place = `fees[${index}]`
-  const currency = readCurrency(fee_currency, `${place}.fee_currency`)
-  readAmount(amount, currency, `${place}.fee_amount`, { allowZero: true })
-  return { type, amount, currency, path: place }
+  const path = `fees[${index}]`
+  const currency = readCurrency(fee_currency, `${path}.fee_currency`)
+  readAmount(amount, currency, `${path}.fee_amount`, { allowZero: true })
+  return { type, amount, currency, path }
 }
 
 /** A fee is in the currency of the side that it goes with; of what is not stated the service knows it. */

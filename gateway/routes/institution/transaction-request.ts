@@ -112,18 +112,18 @@ function readParty(party: Body['debit_party'], country: string, path: string) {
 /** Key/value pairs as an object. Unknown keys are ignored, as unknown fields are. */
 function joinPairs(pairs: { key: string; value: string }[], path: string) {
   const fields: PartyFields = {}
-  const places: Partial<Record<PartyName, string>> = {}
+  const paths: Partial<Record<PartyName, string>> = {}
   for (const [index, { key, value }] of pairs.entries()) {
     if (!isPartyName(key)) continue
-    const place = `${path}[${index}]`
-    if (places[key] !== undefined) throw invalidField(`${place}.key`, 'must not come twice')
+    const pairPath = `${path}[${index}]`
+    if (paths[key] !== undefined) throw invalidField(`${pairPath}.key`, 'must not come twice')
     if (characterCount(value) > partyLengths[key]) {
-      throw invalidField(`${place}.value`, `must have at most ${partyLengths[key]} characters`)
+      throw invalidField(`${pairPath}.value`, `must have at most ${partyLengths[key]} characters`)
     }
     fields[key] = value
-    places[key] = `${place}.value`
+    paths[key] = `${pairPath}.value`
   }
-  return { fields, pathOf: (name: PartyName) => places[name] ?? path }
+  return { fields, pathOf: (name: PartyName) => paths[name] ?? path }
 }
 
 function isPartyName(key: string): key is PartyName {

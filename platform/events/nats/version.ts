@@ -32,8 +32,8 @@ export function isAtLeast(version: string | undefined, minVersion: string): bool
   const found = numbersOf(version ?? '')
   const wanted = numbersOf(minVersion)
   if (found === undefined || wanted === undefined) return false
-  const place = wanted.findIndex((number, index) => number !== found[index])
-  return place < 0 || (found[place] ?? 0) > (wanted[place] ?? 0)
+  const at = wanted.findIndex((number, index) => number !== found[index])
+  return at < 0 || (found[at] ?? 0) > (wanted[at] ?? 0)
 }
 
 function numbersOf(version: string): number[] | undefined {

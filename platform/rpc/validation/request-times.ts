@@ -55,10 +55,10 @@ function first(steps: readonly Step[]): FindBadTime {
 
 function stepInto(field: DescField, inner: FindBadTime): Step {
   const { name, localName, oneof, fieldKind } = field
-  const within = (message: Message, place: string) => {
+  const within = (message: Message, path: string) => {
     const found = inner(message)
     if (found === undefined) return undefined
-    return found === '' ? place : `${place}.${found}`
+    return found === '' ? path : `${path}.${found}`
   }
   if (fieldKind === 'list') {
     return (holder) => {

@@ -72,14 +72,14 @@ export function billingService(
     async listBillPayments(request, context) {
       const projectId = projectOf(context, request.projectId)
       const size = pageSizeOf(request.pageSize)
-      const place = {
+      const wanted = {
         projectId,
         afterId: idIn(request.pageToken),
         limit: size + 1,
         from: request.startTime && timestampDate(request.startTime),
         to: request.endTime && timestampDate(request.endTime),
       }
-      const found = await listBills(billing.db, lists[request.state], place)
+      const found = await listBills(billing.db, lists[request.state], wanted)
       const page = pageOf(found, size, ({ billPaymentId }) => tokenOf(billPaymentId))
       return { payments: page.rows.map(billMessage), nextPageToken: page.nextPageToken }
     },

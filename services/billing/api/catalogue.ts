@@ -3,7 +3,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid, missing } from '#core/errors/errors.ts'
-import { pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
+import { cursorIn, pageOf, pageSizeOf, tokenOf } from '#core/paging.ts'
 import { ApprovalKind } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import {
   type CatalogueService,
@@ -66,7 +66,7 @@ export function catalogueService(
         target: target || undefined,
         startTime: startTime && timestampDate(startTime),
         endTime: endTime && timestampDate(endTime),
-        before: placeIn(pageToken),
+        before: cursorIn(pageToken),
         limit: size + 1,
       })
       const { rows, nextPageToken } = pageOf(lines, size, ({ occurTimeUs, auditId }) =>
@@ -76,8 +76,8 @@ export function catalogueService(
     },
     async listReviews({ billPaymentId, pageSize, pageToken }) {
       const size = pageSizeOf(pageSize)
-      const place = placeIn(pageToken)
-      const after = place && { reviewTimeUs: place.at, id: place.id }
+      const cursor = cursorIn(pageToken)
+      const after = cursor && { reviewTimeUs: cursor.at, id: cursor.id }
       const wanted = { after, id: billPaymentId || undefined }
       const found = await listReviews(billing.db, wanted, size + 1)
       const { rows, nextPageToken } = pageOf(found, size, (last) =>

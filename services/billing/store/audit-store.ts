@@ -1,5 +1,5 @@
 // Writes and lists the audit: changes of the catalogue, and decisions about payments.
-import { endPlace, type Place } from '#core/paging.ts'
+import { type Cursor, endCursor } from '#core/paging.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 
 const insertStatement = sql(
@@ -39,12 +39,12 @@ export type AuditFilter = {
   startTime: Date | undefined
   /** End of the times, exclusive. */
   endTime: Date | undefined
-  /** Only entries before this place, whose number is microseconds since 1970. */
-  before: Place | undefined
+  /** Only entries before this cursor, whose number is microseconds since 1970. */
+  before: Cursor | undefined
   limit: number
 }
 
-/** A list reads the index of its most selective filter, whose name stands in front, from its place on. */
+/** A list reads the index of its most selective filter, whose name stands in front, from the cursor on. */
 function listOf(name: string, first: string) {
   return sql(
     name,
@@ -64,7 +64,7 @@ const listOfAll = listOf('catalogue_audit_list', '')
 
 /** Audit entries, newest first. Locks nothing. */
 export function listAudit(db: Queryable, filter: AuditFilter): Promise<ListedAuditEntry[]> {
-  const { caller, target, startTime, endTime, before = endPlace, limit } = filter
+  const { caller, target, startTime, endTime, before = endCursor, limit } = filter
   const ofCaller = caller === undefined ? listOfAll : listOfCaller
   return db.rows(target === undefined ? ofCaller : listOfTarget, [
     target ?? null,

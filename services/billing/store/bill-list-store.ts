@@ -33,13 +33,13 @@ const listStatements = {
 /** Which payments a list holds. */
 export type BillList = keyof typeof listStatements
 
-/** A part of a list, behind the payment `afterId`. */
-type Place = TimeWindow & { projectId: string; afterId: string | undefined; limit: number }
+/** A page of a list, behind the payment `afterId`. */
+type Page = TimeWindow & { projectId: string; afterId: string | undefined; limit: number }
 
 /** Payments of a project, newest first. */
-export async function listBills(db: Queryable, list: BillList, place: Place): Promise<Bill[]> {
-  const { projectId, afterId, limit } = place
-  const values = [projectId, afterId ?? null, limit, ...windowValues(place)]
+export async function listBills(db: Queryable, list: BillList, page: Page): Promise<Bill[]> {
+  const { projectId, afterId, limit } = page
+  const values = [projectId, afterId ?? null, limit, ...windowValues(page)]
   const rows = await db.rows<BillRow>(listStatements[list], values)
   return rows.map(billOf)
 }

@@ -6,7 +6,7 @@ const noId = '00000000-0000-0000-0000-000000000000'
 
 const receiptStatement = sql(
   'dependants_receipt',
-  `select bill_payment_id::text as place, transaction_id as id, link_key_id as "keyId"
+  `select bill_payment_id::text as cursor, transaction_id as id, link_key_id as "keyId"
    from bill_payment where bill_payment_id > $1::uuid and receipt_id is not null
    order by bill_payment_id limit $2`,
 )

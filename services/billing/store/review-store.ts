@@ -28,8 +28,8 @@ export function listReviews(
   { after, id }: { after: ReviewCursor | undefined; id: string | undefined },
   limit: number,
 ): Promise<ReviewRow[]> {
-  const place = [after?.reviewTimeUs ?? null, after?.id ?? null]
-  return db.rows(listStatement, [...place, limit, id ?? null])
+  const cursor = [after?.reviewTimeUs ?? null, after?.id ?? null]
+  return db.rows(listStatement, [...cursor, limit, id ?? null])
 }
 
 const lockStatement = sql(

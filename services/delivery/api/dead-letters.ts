@@ -1,7 +1,7 @@
 // Maps DeadLetterService to the store and back.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { invalid } from '#core/errors/errors.ts'
-import { pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
+import { cursorIn, pageOf, pageSizeOf, tokenOf } from '#core/paging.ts'
 import type { DeadLetterService } from '#gen/payweave/delivery/v1/dead_letter_pb.js'
 import { DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
@@ -20,8 +20,8 @@ export function deadLetterService(db: Queryable): ServiceImpl<typeof DeadLetterS
         throw invalid('state', 'must be one in which a push was given up')
       }
       const size = pageSizeOf(request.pageSize)
-      const place = placeIn(pageToken)
-      const after = place && { endedUs: place.at, deliveryId: place.id }
+      const cursor = cursorIn(pageToken)
+      const after = cursor && { endedUs: cursor.at, deliveryId: cursor.id }
       const order = request.oldestFirst ? 'oldest' : 'newest'
       const rows =
         deliveryId === ''

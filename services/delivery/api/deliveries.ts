@@ -1,7 +1,7 @@
 // Maps DeliveryService to deliveries and back.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import { pageOf, pageSizeOf, timePlaceIn, tokenOf } from '#core/paging.ts'
+import { pageOf, pageSizeOf, timeCursorIn, tokenOf } from '#core/paging.ts'
 import { CustomerService } from '#gen/payweave/accounts/v1/customers_pb.js'
 import type { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Database } from '#platform/db/db.ts'
@@ -39,10 +39,10 @@ export function deliveryService(
     async listDeliveries(request, context) {
       const projectId = projectOf(context, request.projectId)
       const size = pageSizeOf(request.pageSize)
-      const place = timePlaceIn(request.pageToken)
+      const cursor = timeCursorIn(request.pageToken)
       const end = readTime(request.endTime, 'end_time')
-      // A page begins at its place, and never after the end.
-      const isLater = place !== undefined && end !== undefined && place.time >= end
+      // A page begins at the cursor, and never after the end.
+      const isLater = cursor !== undefined && end !== undefined && cursor.time >= end
       const rows = await listDeliveries(db, {
         projectId,
         subjectId: request.subjectId === '' ? undefined : request.subjectId,
@@ -50,9 +50,9 @@ export function deliveryService(
         state: wordOf(wireStates, request.state, 'state'),
         startTime: readTime(request.startTime, 'start_time'),
         before:
-          end !== undefined && (place === undefined || isLater)
+          end !== undefined && (cursor === undefined || isLater)
             ? { createdAt: end, deliveryId: firstId }
-            : place && { createdAt: place.time, deliveryId: place.id },
+            : cursor && { createdAt: cursor.time, deliveryId: cursor.id },
         limit: size + 1,
       })
       const page = pageOf(rows, size, (last) => tokenOf(last.createdAt.getTime(), last.deliveryId))
@@ -98,7 +98,7 @@ function mayReadBody({ kind }: DeliveryRow): boolean {
   return caller !== undefined && mayReadPersonalData(caller)
 }
 
-/** The place before all deliveries of one moment, since the order is from the newest to the oldest. */
+/** The cursor before all deliveries of one moment: the newest come first. */
 const firstId = '00000000-0000-0000-0000-000000000000'
 
 function unknownDelivery(): Failure {

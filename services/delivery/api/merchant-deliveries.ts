@@ -1,7 +1,7 @@
 // Maps MerchantDeliveryService to the pushes of one merchant and back.
 import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { pageSizeOf, timePlaceIn, tokenOf } from '#core/paging.ts'
+import { pageSizeOf, timeCursorIn, tokenOf } from '#core/paging.ts'
 import type {
   ListMerchantDeliveriesRequest,
   MerchantDeliveryService,
@@ -90,7 +90,7 @@ export function merchantDeliveryService({
 }
 
 const lastTime = new Date('9999-12-31T00:00:00Z')
-/** The place before all deliveries of one moment, since the order is from the newest to the oldest. */
+/** The cursor before all deliveries of one moment: the newest come first. */
 const firstId = '00000000-0000-0000-0000-000000000000'
 
 function filterOf(
@@ -100,7 +100,7 @@ function filterOf(
   const { merchantId, paymentId, eventType, pageSize } = request
   const createdAt = timeOf(request.endTime) ?? lastTime
   const end = { createdAt, deliveryId: firstId }
-  const place = timePlaceIn(request.pageToken)
+  const cursor = timeCursorIn(request.pageToken)
   return {
     projectId,
     merchantId,
@@ -108,7 +108,8 @@ function filterOf(
     eventType: eventType || undefined,
     state: wordOf(wireStates, request.state, 'state'),
     startTime: timeOf(request.startTime),
-    before: place && place.time < createdAt ? { createdAt: place.time, deliveryId: place.id } : end,
+    before:
+      cursor && cursor.time < createdAt ? { createdAt: cursor.time, deliveryId: cursor.id } : end,
     limit: pageSizeOf(pageSize, defaultPageSize),
   }
 }

@@ -3,7 +3,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid } from '#core/errors/errors.ts'
 import { fingerprint } from '#core/identity/digest.ts'
 import { isUuid } from '#core/identity/id.ts'
-import { badPageToken, pageOf, pageSizeOf, textIn, timePlaceIn, tokenOf } from '#core/paging.ts'
+import { badPageToken, pageOf, pageSizeOf, textIn, timeCursorIn, tokenOf } from '#core/paging.ts'
 import type { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import type { ReplayFilter, ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
 import type { Database } from '#platform/db/db.ts'
@@ -11,8 +11,8 @@ import { projectOf } from '#platform/rpc/auth/callers.ts'
 import { type DeliveryState, deliveryKinds, endedStates } from '../domain/delivery.ts'
 import {
   findEndpoint,
-  type LanePlace,
-  type LanePlaceOfAll,
+  type LaneCursor,
+  type LaneCursorOfAll,
   listAllEndpoints,
   listEndpoints,
 } from '../store/endpoint-store.ts'
@@ -109,7 +109,7 @@ export function replayService({
       const projectId = projectOf(context, request.projectId)
       const size = pageSizeOf(request.pageSize)
       const state = wordOf(wireReplayStates, request.state, 'state')
-      const before = timePlaceIn(request.pageToken)
+      const before = timeCursorIn(request.pageToken)
       const rows = await listReplayJobs(db, projectId, before, size + 1, state)
       const page = pageOf(rows, size, ({ createdAt, jobId }) => tokenOf(createdAt.getTime(), jobId))
       return { jobs: page.rows.map(wireReplayJob), nextPageToken: page.nextPageToken }
@@ -184,11 +184,11 @@ export function endpointService(
   }
 }
 
-function laneIn(token: string): LanePlace | undefined {
+function laneIn(token: string): LaneCursor | undefined {
   return token === '' ? undefined : laneOf(textIn(token))
 }
 
-function laneOfAllIn(token: string): LanePlaceOfAll | undefined {
+function laneOfAllIn(token: string): LaneCursorOfAll | undefined {
   if (token === '') return undefined
   const [, projectId = '', lane = ''] = /^(\S{36}) (.*)$/.exec(textIn(token)) ?? []
   if (!isUuid(projectId)) throw badPageToken()
@@ -196,8 +196,8 @@ function laneOfAllIn(token: string): LanePlaceOfAll | undefined {
 }
 
 /** The lane that a page token names. Throws INVALID_PARAMETER for an invalid one. */
-function laneOf(place: string): LanePlace {
-  const [, origin = '', word = ''] = /^(\S+) (\w*)$/.exec(place) ?? []
+function laneOf(cursor: string): LaneCursor {
+  const [, origin = '', word = ''] = /^(\S+) (\w*)$/.exec(cursor) ?? []
   const kind = deliveryKinds.find((known) => known === word) ?? null
   if (!isOrigin(origin) || (kind ?? '') !== word) throw badPageToken()
   return { origin, kind }

@@ -53,13 +53,13 @@ export async function insertRequests(
   requests: readonly (LoggedRequestRow & LoggedContent)[],
   contents: readonly ProjectContents[],
 ): Promise<void> {
-  const places = placesIn(requests, contents)
+  const refs = contentRefsOf(requests, contents)
   const column = (type: ArrayType, of: (request: LoggedRequestRow & LoggedContent) => unknown) =>
     arrayParameter(type, requests.map(of))
-  const place = (type: ArrayType, of: (placed: Placed) => unknown) =>
+  const ref = (type: ArrayType, of: (ref: ContentRef) => unknown) =>
     arrayParameter(
       type,
-      places.map((one) => one && of(one)),
+      refs.map((one) => one && of(one)),
     )
   await db.run(insertStatement, [
     column('uuid', ({ entryId }) => entryId),
@@ -76,24 +76,24 @@ export async function insertRequests(
     column('text', ({ query }) => query),
     column('text', ({ requestBody }) => requestBody),
     column('text', ({ responseBody }) => responseBody),
-    place('bytea', ({ compressedLines }) => compressedLines),
-    place('uuid', ({ contentsEntryId }) => contentsEntryId),
-    place('smallint', ({ place }) => place),
+    ref('bytea', ({ compressedLines }) => compressedLines),
+    ref('uuid', ({ contentsEntryId }) => contentsEntryId),
+    ref('smallint', ({ place }) => place),
   ])
 }
 
 /** Where the content of a request is that was recorded with others: in the row of the first of them. */
-type Placed = {
+type ContentRef = {
   contentsEntryId: string
   place: number
   compressedLines: Uint8Array | undefined
 }
 
 /** The first request of each project has the contents; the others have its entry. */
-function placesIn(
+function contentRefsOf(
   requests: readonly LoggedRequestRow[],
   contents: readonly ProjectContents[],
-): (Placed | undefined)[] {
+): (ContentRef | undefined)[] {
   const byProject = new Map(
     contents.map(({ projectId, compressedLines }) => [
       projectId,
@@ -132,23 +132,23 @@ const shown = `entry_id as "entryId", project_id as "projectId", merchant_id as 
   route, version, status, error_code as "errorCode", duration_ms as "durationMs", client_left as "clientLeft",
   idempotency_key as "idempotencyKey"`
 
-const places = {
+const scopes = {
   project: 'project_id = $1 and entry_id < $2 and entry_id >= $3',
   // The condition on the duration names the indexes of all.
   all: '$1::uuid is null and duration_ms >= 0 and entry_id < $2 and entry_id >= $3',
 }
-type Place = keyof typeof places
+type Scope = keyof typeof scopes
 const newestFirst = 'order by entry_id desc'
 
 /** By the index that holds what the condition names; what else is asked for is compared with the first $4 rows of it. */
-function listOf(of: Place, by: string, condition: string): { page: Sql; scanEnd: Sql } {
-  const place = places[of]
-  const name = of === 'project' ? by : `of_all_${by}`
+function listOf(scope: Scope, by: string, condition: string): { page: Sql; scanEnd: Sql } {
+  const inScope = scopes[scope]
+  const name = scope === 'project' ? by : `of_all_${by}`
   return {
     page: sql(
       `api_request_list_${name}`,
       `select * from (
-         select ${shown} from api_request where ${place} ${condition} ${newestFirst} limit $4
+         select ${shown} from api_request where ${inScope} ${condition} ${newestFirst} limit $4
        ) as scanned
        where status between $6 and $7 and ($8::text is null or "errorCode" = $8)
          and ($9::text is null or route = $9)
@@ -157,7 +157,7 @@ function listOf(of: Place, by: string, condition: string): { page: Sql; scanEnd:
     scanEnd: sql(
       `api_request_scan_end_${name}`,
       `select entry_id as "entryId" from (
-         select entry_id from api_request where ${place} ${condition} ${newestFirst} limit $4
+         select entry_id from api_request where ${inScope} ${condition} ${newestFirst} limit $4
        ) as scanned offset $4 - 1`,
     ),
   }
@@ -165,11 +165,11 @@ function listOf(of: Place, by: string, condition: string): { page: Sql; scanEnd:
 
 // The fifth parameter is the text that the last two go by; the others need none.
 const unused = 'and ($5::text is null or true)'
-const listsOf = (of: Place) => ({
-  all: listOf(of, 'all', unused),
-  notSucceeded: listOf(of, 'not_succeeded', `and status >= 400 ${unused}`),
-  byRequestId: listOf(of, 'by_request_id', 'and request_id = $5::uuid'),
-  byIdempotencyKey: listOf(of, 'by_idempotency_key', 'and idempotency_key = $5'),
+const listsOf = (scope: Scope) => ({
+  all: listOf(scope, 'all', unused),
+  notSucceeded: listOf(scope, 'not_succeeded', `and status >= 400 ${unused}`),
+  byRequestId: listOf(scope, 'by_request_id', 'and request_id = $5::uuid'),
+  byIdempotencyKey: listOf(scope, 'by_idempotency_key', 'and idempotency_key = $5'),
 })
 const listsOfProject = listsOf('project')
 const listsOfAll = listsOf('all')

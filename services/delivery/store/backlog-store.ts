@@ -13,11 +13,11 @@ const nextLane = (after: string) => `least(
  * Lanes in which pushes wait, in the order of their ids: those after `after`, `limit` at most, then one of null if there are fewer.
  * Each is one step in the indexes that claims use, however much waits in it.
  */
-const waiting = (after: string, limit: string) => `waiting (endpoint_id, place) as (
+const waiting = (after: string, limit: string) => `waiting (endpoint_id, position) as (
      select ${nextLane(after)}, 1
      union all
-     select ${nextLane('waiting.endpoint_id')}, place + 1
-     from waiting where endpoint_id is not null and place < ${limit}
+     select ${nextLane('waiting.endpoint_id')}, position + 1
+     from waiting where endpoint_id is not null and position < ${limit}
    )`
 
 const firstId = '00000000-0000-0000-0000-000000000000'

@@ -34,8 +34,8 @@ export interface KnownLane {
 
 const unlimited = 2 ** 31 - 1
 
-/** Place of a push when four fresh ones and one retry take turns; the probe of a breaker comes first. */
-const place = `case kind_of when 'probe' then -1 when 'fresh' then (turn + n) + (turn + n) / 4 else 5 * n + 4 end`
+/** Rank of a push when four fresh ones and one retry take turns; the probe of a breaker comes first. */
+const pushRank = `case kind_of when 'probe' then -1 when 'fresh' then (turn + n) + (turn + n) / 4 else 5 * n + 4 end`
 
 /** The due rows of a queue, oldest first. They are locked; rows that are locked already are skipped. */
 const dueRows = (queue: string, attempts: '< 1' | '<> 0', rows: string, more = '') => `(
@@ -170,22 +170,22 @@ const claimStatement = sql(
        ) - 1 as n
      from found
    ), placed as (
-     select endpoint_id, hostname, room, head, delivery_id, is_queued, kind_of, ${place} as place,
-       row_number() over (partition by endpoint_id, url_key order by ${place}) <= url_room as fits
+     select endpoint_id, hostname, room, head, delivery_id, is_queued, kind_of, ${pushRank} as push_rank,
+       row_number() over (partition by endpoint_id, url_key order by ${pushRank}) <= url_room as fits
      from numbered
    ), due as (
-     select endpoint_id, hostname, room, head, delivery_id, is_queued, kind_of, place, fits,
-       row_number() over (partition by endpoint_id, fits order by place) as nth
+     select endpoint_id, hostname, room, head, delivery_id, is_queued, kind_of, push_rank, fits,
+       row_number() over (partition by endpoint_id, fits order by push_rank) as nth
      from placed
    ), hosted as (
-     select endpoint_id, hostname, delivery_id, place, nth,
-       row_number() over (partition by hostname order by nth, place) as host_nth
+     select endpoint_id, hostname, delivery_id, push_rank, nth,
+       row_number() over (partition by hostname order by nth, push_rank) as host_nth
      from due where fits and nth <= room
    ), picked as (
-     select hosted.endpoint_id, hosted.hostname, hosted.delivery_id, hosted.place
+     select hosted.endpoint_id, hosted.hostname, hosted.delivery_id, hosted.push_rank
      from hosted left join host on host.hostname = hosted.hostname
      where hosted.host_nth <= coalesce(host.room, $7)
-     order by hosted.nth, hosted.place limit $2
+     order by hosted.nth, hosted.push_rank limit $2
    ), claimed as (
      update delivery set
        state = 'sending', attempts = attempts + 1, next_attempt_at = null, url_queue = '',
@@ -204,10 +204,10 @@ const claimStatement = sql(
        ) >= max(head) as goes_on
      from due group by endpoint_id
    ), share as (
-     select endpoint_id, count(*) as taken, max(place) as last_place from picked group by endpoint_id
+     select endpoint_id, count(*) as taken, max(push_rank) as last_rank from picked group by endpoint_id
    ), tally as (
      select roomy.endpoint_id, roomy.version, roomy.seen_version, roomy.room, roomy.in_flight,
-       roomy.only_url, roomy.url_queues, coalesce(fitting, 0) as fitting, coalesce(taken, 0) as taken, last_place,
+       roomy.only_url, roomy.url_queues, coalesce(fitting, 0) as fitting, coalesce(taken, 0) as taken, last_rank,
        coalesce(fitting < roomy.room and goes_on, false) as blocked,
        coalesce(held_back or goes_on or fitting > roomy.room, roomy.room = 0)
          or roomy.url_queues <> '{}' or roomy.breaker <> 'closed' and offer.endpoint_id is not null
@@ -218,7 +218,7 @@ const claimStatement = sql(
    ), looked_at as (
      update endpoint set
        version = endpoint.version + 1,
-       turn = coalesce((tally.last_place + 1) % 5, endpoint.turn),
+       turn = coalesce((tally.last_rank + 1) % 5, endpoint.turn),
        breaker = case when breaker = 'open' and tally.taken > 0 then 'half_open' else breaker end,
        only_url = tally.only_url,
        url_queues = case when tally.url_queues = '{}' then '{}' else array(

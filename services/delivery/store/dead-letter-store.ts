@@ -9,12 +9,12 @@ export const deadStates = ['exhausted', 'blocked', 'gone'] as const
 export type DeadState = (typeof deadStates)[number]
 
 /** Where a page begins: behind the push that ended then, in microseconds since 1970. */
-export type DeadPlace = { endedUs: bigint; deliveryId: string }
+export type DeadLetterCursor = { endedUs: bigint; deliveryId: string }
 
-/** A push that was given up, with its place in the list. */
-export type DeadLetterRow = DeliveryRow & DeadPlace
+/** A push that was given up, with its cursor in the list. */
+export type DeadLetterRow = DeliveryRow & DeadLetterCursor
 
-/** An order of the list, with the bound of a page without a place. */
+/** An order of the list, with the bound of a page without a cursor. */
 type Order = 'newest' | 'oldest'
 const orders = {
   newest: { direction: 'desc', behind: '<', bound: 'infinity' },
@@ -54,15 +54,15 @@ const outerIds = {
   oldest: '00000000-0000-0000-0000-000000000000',
 }
 
-/** Pushes that were given up, the last or the first of them first, in one state or in any; `place`: behind this one. */
+/** Pushes that were given up, the last or the first of them first, in one state or in any; `cursor`: behind this one. */
 export function listDeadLetters(
   db: Queryable,
   state: DeadState | undefined,
-  place: DeadPlace | undefined,
+  cursor: DeadLetterCursor | undefined,
   limit: number,
   order: Order = 'newest',
 ): Promise<DeadLetterRow[]> {
-  const values = [place?.endedUs ?? null, place?.deliveryId ?? outerIds[order], limit]
+  const values = [cursor?.endedUs ?? null, cursor?.deliveryId ?? outerIds[order], limit]
   return db.rows(listStatements[order][state ?? 'any'], values)
 }
 

@@ -91,8 +91,8 @@ const listStatements = {
   paused: list('paused'),
 }
 
-/** The place of a lane among those of its project: by origin, then by kind. */
-export interface LanePlace {
+/** The cursor of a project's lanes: by origin, then by kind. */
+export interface LaneCursor {
   origin: string
   kind: DeliveryKind | null
 }
@@ -101,7 +101,7 @@ export interface LanePlace {
 export function listEndpoints(
   db: Queryable,
   projectId: string,
-  after: LanePlace | undefined,
+  after: LaneCursor | undefined,
   limit: number,
   { breaker, onlyPaused = false }: { breaker?: Breaker | undefined; onlyPaused?: boolean } = {},
 ): Promise<EndpointRow[]> {
@@ -111,7 +111,7 @@ export function listEndpoints(
 }
 
 /** The same among the lanes of all projects: by origin, project and kind. */
-export interface LanePlaceOfAll extends LanePlace {
+export interface LaneCursorOfAll extends LaneCursor {
   projectId: string
 }
 
@@ -138,7 +138,7 @@ const firstId = '00000000-0000-0000-0000-000000000000'
 export function listAllEndpoints(
   db: Queryable,
   breaker: Breaker | undefined,
-  after: LanePlaceOfAll | undefined,
+  after: LaneCursorOfAll | undefined,
   limit: number,
   onlyPaused = false,
 ): Promise<EndpointRow[]> {

@@ -27,8 +27,8 @@ export type MerchantDelivery = {
 /** Whose push is meant. */
 export type MerchantKey = { projectId: string; merchantId: string }
 
-/** A place in the order of the list. */
-export type DeliveryPlace = { createdAt: Date; deliveryId: string }
+/** The cursor of the list. */
+export type DeliveryCursor = { createdAt: Date; deliveryId: string }
 
 /** Which pushes to list; unset filters take any. */
 export type MerchantDeliveryFilter = MerchantKey & {
@@ -37,8 +37,8 @@ export type MerchantDeliveryFilter = MerchantKey & {
   state: DeliveryState | undefined
   /** First time of creation. */
   startTime: Date | undefined
-  /** Where the page begins: only pushes before this place are on it. */
-  before: DeliveryPlace
+  /** Where the page begins: only pushes before this cursor are on it. */
+  before: DeliveryCursor
   /** Maximum number of pushes on the page. */
   limit: number
 }
@@ -101,12 +101,12 @@ const maxScanned = 1_000
 export async function listMerchantDeliveries(
   db: Queryable,
   filter: MerchantDeliveryFilter,
-): Promise<{ deliveries: MerchantDelivery[]; next: DeliveryPlace | undefined }> {
+): Promise<{ deliveries: MerchantDelivery[]; next: DeliveryCursor | undefined }> {
   const { projectId, merchantId, paymentId, eventType, state, before, limit } = filter
   const isScan = paymentId === undefined && eventType !== undefined
   const start = filter.startTime ?? noLowerBound
-  const place = [projectId, merchantId, start, before.createdAt, before.deliveryId]
-  const scanned = [...place, isScan ? maxScanned : limit + 1]
+  const listed = [projectId, merchantId, start, before.createdAt, before.deliveryId]
+  const scanned = [...listed, isScan ? maxScanned : limit + 1]
   const list = state === undefined ? listOfAll : listsInState[state]
   const found = await (paymentId === undefined
     ? db.rows<MerchantDelivery>(list.page, [...scanned, eventType ?? null, limit + 1])
@@ -117,7 +117,7 @@ export async function listMerchantDeliveries(
         state ?? null,
       ]))
   if (found.length > limit) return { deliveries: found.slice(0, limit), next: found[limit - 1] }
-  const next = isScan ? await db.row<DeliveryPlace>(list.scanEnd, scanned) : undefined
+  const next = isScan ? await db.row<DeliveryCursor>(list.scanEnd, scanned) : undefined
   return { deliveries: found, next }
 }
 

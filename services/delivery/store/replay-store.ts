@@ -206,12 +206,12 @@ const takeStatement = sql(
 
 const lookStatement = sql(
   'replay_job_look',
-  `select delivery_id as "deliveryId", created_at as "createdAt", place::integer as place
+  `select delivery_id as "deliveryId", created_at as "createdAt", position::integer as position
    from (
-     select delivery_id, created_at, row_number() over (order by created_at, delivery_id) as place
+     select delivery_id, created_at, row_number() over (order by created_at, delivery_id) as position
      from (${scanned}) as scanned
    ) as placed
-   order by place desc
+   order by position desc
    limit 1`,
 )
 
@@ -233,7 +233,7 @@ export interface StepLimits {
   perS: number
 }
 
-interface Place {
+interface ReplayCursor {
   createdAt: Date
   deliveryId: string
 }
@@ -251,8 +251,8 @@ export function stepReplay(db: Database, limits: StepLimits): Promise<number | u
     const ids = found.map(({ deliveryId }) => deliveryId)
     const begun = ids.length === 0 ? 0 : await beginRound(tx, job.projectId, ids, job.states)
     const pauseS = begun / job.ratePerS
-    const place = [last?.createdAt ?? job.cursorAt, last?.deliveryId ?? job.cursorId]
-    await tx.run(moveStatement, [job.jobId, ...place, begun, pauseS, done])
+    const cursor = [last?.createdAt ?? job.cursorAt, last?.deliveryId ?? job.cursorId]
+    await tx.run(moveStatement, [job.jobId, ...cursor, begun, pauseS, done])
     return begun
   })
 }
@@ -265,8 +265,8 @@ async function nextDeliveries(tx: Queryable, job: ReplayJob, { scan, perS }: Ste
   // Ends as soon as enough is found, mostly long before the end of what may be looked at.
   const narrowed = [job.subjectId, job.origin]
   const values = [...window, job.states, job.kind, maxFound, ...narrowed]
-  const found = await tx.rows<Place>(takeStatement, values)
+  const found = await tx.rows<ReplayCursor>(takeStatement, values)
   if (found.length === maxFound) return { found, last: found.at(-1), done: false }
-  const last = await tx.row<Place & { place: number }>(lookStatement, window)
-  return { found, last, done: (last?.place ?? 0) < scan }
+  const last = await tx.row<ReplayCursor & { position: number }>(lookStatement, window)
+  return { found, last, done: (last?.position ?? 0) < scan }
 }

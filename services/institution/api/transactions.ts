@@ -73,14 +73,14 @@ export function institutionService(
     async listProjectTransactions(request, context) {
       const projectId = projectOf(context, request.projectId)
       const { pageSize, pageToken, startTime, endTime } = request
-      const place = {
+      const wanted = {
         projectId,
         pageSize,
         pageToken,
         from: startTime && timestampDate(startTime),
         to: endTime && timestampDate(endTime),
       }
-      const page = await listProject(institution, lists[request.status], place)
+      const page = await listProject(institution, lists[request.status], wanted)
       return { ...page, transactions: page.transactions.map(transactionMessage) }
     },
     async listWaitingTransactions(request) {

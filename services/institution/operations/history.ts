@@ -1,6 +1,6 @@
 // Lists transactions page by page: of a number within a window, of a project, and those of all that wait.
 import { invalid } from '#core/errors/errors.ts'
-import { idIn, pageOf, pageSizeOf, timePlaceIn, tokenOf } from '#core/paging.ts'
+import { idIn, pageOf, pageSizeOf, timeCursorIn, tokenOf } from '#core/paging.ts'
 import { microsOf } from '#core/text/time.ts'
 import type { TimeWindow } from '#platform/db/id-times.ts'
 import { withProject } from '#platform/rpc/client/client.ts'
@@ -42,8 +42,8 @@ export async function listHistory(
   const { db } = institution
   const { projectId, mobileNumber, pageSize, pageToken } = listing
   const size = pageSizeOf(pageSize)
-  const place = timePlaceIn(pageToken, 'cursor')
-  const after = place && { createTime: place.time, movementId: place.id }
+  const cursor = timeCursorIn(pageToken, 'cursor')
+  const after = cursor && { createTime: cursor.time, movementId: cursor.id }
   const span = spanOf(listing, listing.endUs ?? microsOf(await readClock(db)))
   const window = { projectId, mobileNumber, ...span }
   const institutionNames = await grantedOf(institution, window)
@@ -80,8 +80,8 @@ export async function listAllWaiting(
   { minAgeS, pageSize, pageToken }: WaitingListing,
 ): Promise<{ transactions: Shown[]; nextPageToken: string }> {
   const size = pageSizeOf(pageSize)
-  const place = timePlaceIn(pageToken)
-  const after = place && { createTime: place.time, movementId: place.id }
+  const cursor = timeCursorIn(pageToken)
+  const after = cursor && { createTime: cursor.time, movementId: cursor.id }
   const rows = await listWaiting(db, minAgeS || defaultMinAgeS, after, size + 1)
   const page = pageOf(rows, size, (last) =>
     tokenOf(last.createTime?.getTime() ?? 0, last.movementId),

@@ -54,17 +54,17 @@ export async function notifyQuote(
 ): Promise<void> {
   const { projectId, quoteId, movementId, state, quoteNotified } = row
   if (quoteId === undefined || quoteNotified === state) return
-  const place = { projectId, quoteId, movementId, transactionStatus: quoteStatuses[state] }
+  const update = { projectId, quoteId, movementId, transactionStatus: quoteStatuses[state] }
   if (quoteNotified === undefined) {
     const { transactionId, receiptId: institutionReceiptId } = row
-    const request = { ...place, transactionId, institutionReceiptId }
+    const request = { ...update, transactionId, institutionReceiptId }
     await peers.quotes.confirmQuote(request, withProject(projectId))
     // A confirmation may have come before, unnoticed, with an earlier status; another one does not change it.
     if (row.type !== 'p2p' && state !== 'pending') {
-      await peers.quotes.updateQuoteTransaction(place, withProject(projectId))
+      await peers.quotes.updateQuoteTransaction(update, withProject(projectId))
     }
   } else {
-    await peers.quotes.updateQuoteTransaction(place, withProject(projectId))
+    await peers.quotes.updateQuoteTransaction(update, withProject(projectId))
   }
   await recordQuoteNotified(db, movementId, state)
 }

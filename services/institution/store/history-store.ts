@@ -3,8 +3,8 @@ import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Transaction } from '../domain/transaction.ts'
 import { columnNames, columns, readRow, type TransactionRow } from './transaction-row.ts'
 
-/** The place of a transaction in the list; the next page begins after it. */
-export type Place = { createTime: Date; movementId: string }
+/** The cursor of the list: the next page begins after this transaction. */
+export type HistoryCursor = { createTime: Date; movementId: string }
 
 /** Which transactions of a number: from `startUs`, before `endUs`, in microseconds since 1970. Without an end there is no upper bound. */
 export type NumberWindow = {
@@ -17,7 +17,7 @@ export type NumberWindow = {
 /** What to list. */
 export type Window = NumberWindow & {
   institutionNames: string[]
-  after: Place | undefined
+  after: HistoryCursor | undefined
   limit: number
 }
 

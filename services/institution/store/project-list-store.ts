@@ -31,17 +31,17 @@ const listStatements = {
 /** Which transactions a list holds. */
 export type TransactionList = keyof typeof listStatements
 
-/** A part of a list, behind the transaction `afterId`. */
-type Place = TimeWindow & { projectId: string; afterId: string | undefined; limit: number }
+/** A page of a list, behind the transaction `afterId`. */
+type Page = TimeWindow & { projectId: string; afterId: string | undefined; limit: number }
 
 /** Transactions of a project, newest first. */
 export async function listOfProject(
   db: Queryable,
   list: TransactionList,
-  place: Place,
+  page: Page,
 ): Promise<Transaction[]> {
-  const { projectId, afterId, limit } = place
-  const values = [projectId, afterId ?? null, limit, ...windowValues(place)]
+  const { projectId, afterId, limit } = page
+  const values = [projectId, afterId ?? null, limit, ...windowValues(page)]
   const rows = await db.rows<TransactionRow>(listStatements[list], values)
   return rows.map(readRow)
 }
@@ -54,19 +54,19 @@ const waitingStatement = sql(
    order by create_time, movement_id limit $4`,
 )
 
-/** A place in the order by age. */
-export type WaitingPlace = { createTime: Date; movementId: string }
+/** The cursor of the list by age. */
+export type WaitingCursor = { createTime: Date; movementId: string }
 
-const firstPlace = { createTime: new Date(0), movementId: '00000000-0000-0000-0000-000000000000' }
+const firstCursor = { createTime: new Date(0), movementId: '00000000-0000-0000-0000-000000000000' }
 
 /** Transactions of all projects that have been pending for `minAgeS` seconds, oldest first; `after`: behind this one. */
 export async function listWaiting(
   db: Queryable,
   minAgeS: number,
-  after: WaitingPlace | undefined,
+  after: WaitingCursor | undefined,
   limit: number,
 ): Promise<Transaction[]> {
-  const { createTime, movementId } = after ?? firstPlace
+  const { createTime, movementId } = after ?? firstCursor
   const rows = await db.rows<TransactionRow>(waitingStatement, [
     createTime,
     movementId,

@@ -282,7 +282,7 @@ function aboutOf(kind: NoticeKind, value: number) {
 }
 
 /** The enum number of a word, with the type of its field. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- E comes from the place
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- E is inferred from the expected type
 function enumOf<W extends string, E extends number>(words: Words<W>, word: W): E {
   return numberOf(words, word) as E
 }

@@ -1,7 +1,7 @@
 // Maps payweave.payments.v1.PaymentOperationsService to the store and back.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import { pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
+import { cursorIn, pageOf, pageSizeOf, tokenOf } from '#core/paging.ts'
 import {
   CallKind,
   type PaymentOperationsService,
@@ -85,8 +85,8 @@ export function paymentOperationsService(
     },
     async listProcessingAttempts({ minAgeS, pageSize, pageToken }) {
       const size = pageSizeOf(pageSize)
-      const place = placeIn(pageToken)
-      const after = place && { createdUs: place.at, payerId: place.id }
+      const cursor = cursorIn(pageToken)
+      const after = cursor && { createdUs: cursor.at, payerId: cursor.id }
       const found = await listProcessing(db, minAgeS || defaultMinAgeS, after, size + 1)
       const { rows, nextPageToken } = pageOf(found, size, ({ createdUs, payerId }) =>
         tokenOf(createdUs, payerId),

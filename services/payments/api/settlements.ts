@@ -22,7 +22,7 @@ import { settlementMessage } from './settlement-messages.ts'
 
 const defaultPageSize = 500
 const maxOfPayment = 1_000
-/** The place before every settlement. */
+/** The cursor before every settlement. */
 const firstToken = '00000000-0000-0000-0000-000000000000'
 
 /**

@@ -13,7 +13,7 @@ import type { Payment } from '../domain/payment.ts'
 import { type Routing, routePayouts } from '../domain/routing.ts'
 import type { StoredEvent } from '../domain/stored-event.ts'
 import type { PaymentMetrics } from '../metrics.ts'
-import { attemptName, type Locked, lockPayments, type Place } from '../store/lock-store.ts'
+import { attemptName, type Locked, lockPayments, type PaymentRef } from '../store/lock-store.ts'
 import { StaleRow, writeDecisions } from '../store/transition-store.ts'
 
 /** The dependencies of changes. */
@@ -32,11 +32,11 @@ export type ChangeContext = {
 
 /** A change of one payment. */
 export type Change = {
-  place: Place
+  target: PaymentRef
   /** The attempt of which earlier reports are read for the decision. */
   attempt?: AttemptKey
   decide: Decide
-  /** The error when the place names no payment. */
+  /** The error when the target is no payment. */
   absent: () => Failure
 }
 
@@ -121,8 +121,8 @@ async function changeAll(
   lock: 'free' | 'waiting',
 ): Promise<(Outcome | typeof leftOut)[]> {
   const attempts = requests.flatMap(({ attempt }) => attempt ?? [])
-  const places = requests.map(({ place }) => place)
-  const state = batchState(await lockPayments(tx, { places, attempts }, lock))
+  const targets = requests.map(({ target }) => target)
+  const state = batchState(await lockPayments(tx, { targets, attempts }, lock))
   const outcomes = requests.map((request) => decideOn(state, request))
   const written = outcomes.flatMap((outcome) =>
     outcome !== leftOut && 'written' in outcome ? [outcome.written] : [],
@@ -140,7 +140,7 @@ async function changeAll(
 }
 
 type BatchState = {
-  find(place: Place): { payment: Payment; now: Date; isLocked: boolean } | undefined
+  find(target: PaymentRef): { payment: Payment; now: Date; isLocked: boolean } | undefined
   factsFor(request: Request): Pick<Found, 'reported' | 'refund'>
   /** Applies a decision in memory, so that later requests of the batch are decided on its result. */
   apply(decision: Decision): void
@@ -162,11 +162,11 @@ function batchState({ payments, reports, refunds }: Locked): BatchState {
   const reported = Map.groupBy(reports, attemptName)
   const refundOf = new Map(refunds.map((refund) => [refund.refundId, refund]))
   return {
-    find: (place) => byName.get(nameOf(place)),
-    factsFor: ({ place, attempt }) => ({
+    find: (target) => byName.get(nameOf(target)),
+    factsFor: ({ target, attempt }) => ({
       reported:
         (attempt && reported.get(attemptName(attempt)))?.map(({ outcome }) => outcome) ?? [],
-      refund: 'refundId' in place ? refundOf.get(nameOf(place)) : undefined,
+      refund: 'refundId' in target ? refundOf.get(nameOf(target)) : undefined,
     }),
     apply({ transition, report, refunded }) {
       if (transition !== undefined) {
@@ -194,16 +194,16 @@ function laterThan(before: Date, now: Date): Date {
   return new Date(Math.max(now.getTime(), before.getTime() + 1))
 }
 
-function nameOf(place: Place): string {
-  if ('paymentId' in place) return `${place.projectId} ${place.paymentId}`.toLowerCase()
-  if ('payerId' in place) return place.payerId.toLowerCase()
-  return ('payeeId' in place ? place.payeeId : place.refundId).toLowerCase()
+function nameOf(target: PaymentRef): string {
+  if ('paymentId' in target) return `${target.projectId} ${target.paymentId}`.toLowerCase()
+  if ('payerId' in target) return target.payerId.toLowerCase()
+  return ('payeeId' in target ? target.payeeId : target.refundId).toLowerCase()
 }
 
 /** Decides on one request. A refusal is returned, not thrown, so that the others of the batch are written. */
 function decideOn(state: BatchState, request: Request): Outcome | typeof leftOut {
   try {
-    const one = state.find(request.place)
+    const one = state.find(request.target)
     if (one === undefined) throw request.absent()
     if (!one.isLocked) return leftOut
     const decision = request.decide({ ...one, ...state.factsFor(request) })

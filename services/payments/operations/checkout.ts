@@ -15,7 +15,7 @@ import {
   isUnimplemented,
 } from '../ports/backend.ts'
 import { enquireAfter, readRefusal } from '../store/attempt-store.ts'
-import { type PayerPlace, placeOfLink, readPayment } from '../store/payment-store.ts'
+import { findPayerOfLink, type PayerKey, readPayment } from '../store/payment-store.ts'
 import { type PaidShare, readPaidShare } from '../store/receipt-store.ts'
 import { countAttempt, readCharges } from '../store/task-store.ts'
 import { change } from './change.ts'
@@ -46,14 +46,14 @@ export async function getCheckout(
   token: string,
 ): Promise<CheckoutView> {
   const { db } = checkouts.payments
-  const place = await placeOf(checkouts.payments, token)
-  const reading = await readPayment(db, place.projectId, place.paymentId)
+  const payerKey = await payerKeyOf(checkouts.payments, token)
+  const reading = await readPayment(db, payerKey.projectId, payerKey.paymentId)
   if (reading === undefined) throw notFound()
-  const view = viewFor(reading.payment, place)
+  const view = viewFor(reading.payment, payerKey)
   const ageMs = reading.now.getTime() - view.payment.createTime.getTime()
   const isFreshCode = view.payer.paymentChannel === 'agent' && ageMs < announcedWithinMs
   // The payer may be at the agent's counter before the back end has the charge with its cash code.
-  if (isFreshCode && view.payer.state === 'Pending') await announceNow(checkouts, place.payerId)
+  if (isFreshCode && view.payer.state === 'Pending') await announceNow(checkouts, payerKey.payerId)
   const { receiptId } = view.payer
   if (receiptId === undefined) return withRefusal(db, view)
   return { ...view, receipt: await readPaidShare(db, receiptId) }
@@ -83,13 +83,13 @@ export async function payWithWallet(
   token: string,
   pin: string,
 ): Promise<CheckoutView & { refused: boolean }> {
-  const place = await placeOf(payments, token)
-  const attempt = { ...place, attemptId: newId() }
+  const payerKey = await payerKeyOf(payments, token)
+  const attempt = { ...payerKey, attemptId: newId() }
   const { payment: claimed } = await change(payments, {
-    place,
+    target: payerKey,
     absent: notFound,
     decide({ payment, now }) {
-      const { payer } = viewFor(payment, place)
+      const { payer } = viewFor(payment, payerKey)
       if (!channelMethods[payer.paymentChannel].includes('wallet')) {
         throw invalid('link_token', 'is of a channel without wallets')
       }
@@ -102,17 +102,17 @@ export async function payWithWallet(
           }
     },
   })
-  const { attemptId, connector } = viewFor(claimed, place).payer
-  if (attemptId !== attempt.attemptId) return { ...viewFor(claimed, place), refused: false }
+  const { attemptId, connector } = viewFor(claimed, payerKey).payer
+  if (attemptId !== attempt.attemptId) return { ...viewFor(claimed, payerKey), refused: false }
   const outcome = await tryWallet({ payments, connectors }, { ...attempt, connector }, pin)
-  const view = await viewOf(payments, place)
+  const view = await viewOf(payments, payerKey)
   return { ...(await withRefusal(payments.db, view)), refused: outcome === 'refused' }
 }
 
 /** Calls the back end with no transaction open. Without a response the enquiry worker asks for the outcome later. */
 async function tryWallet(
   { payments, connectors }: CheckoutContext,
-  attempt: PayerPlace & { attemptId: string; connector: string | null },
+  attempt: PayerKey & { attemptId: string; connector: string | null },
   pin: string,
 ) {
   const { db, log } = payments
@@ -163,8 +163,8 @@ export async function openCardFrame(
   token: string,
   look: Pick<CardFrame, 'language' | 'theme'>,
 ): Promise<string> {
-  const place = await placeOf(payments, token)
-  const { payment, payer } = await viewOf(payments, place)
+  const payerKey = await payerKeyOf(payments, token)
+  const { payment, payer } = await viewOf(payments, payerKey)
   // In channel `agent` the agent's device reads the card, not this page.
   const takesCards = payer.paymentChannel !== 'agent'
   if (!takesCards || payer.state !== 'Pending' || !isOpen(payment)) {
@@ -199,13 +199,13 @@ export async function cancelCheckout(
   { payments }: CheckoutContext,
   token: string,
 ): Promise<CheckoutView> {
-  const place = await placeOf(payments, token)
+  const payerKey = await payerKeyOf(payments, token)
   const { payment } = await change(payments, {
-    place,
+    target: payerKey,
     absent: notFound,
     decide: ({ payment, now }) => ({ transition: cancelByPayer(payment, now) }),
   })
-  return viewFor(payment, place)
+  return viewFor(payment, payerKey)
 }
 
 /** Calls the back end about a charge. If it does not know the charge yet, announces the charge and calls once more. */
@@ -237,17 +237,17 @@ async function announceNow(
   }
 }
 
-async function placeOf({ db }: PaymentContext, token: string): Promise<PayerPlace> {
+async function payerKeyOf({ db }: PaymentContext, token: string): Promise<PayerKey> {
   if (token.length !== tokenLength) throw notFound()
-  const place = await placeOfLink(db, linkTokenHash(token))
-  if (place === undefined) throw notFound()
-  return place
+  const payerKey = await findPayerOfLink(db, linkTokenHash(token))
+  if (payerKey === undefined) throw notFound()
+  return payerKey
 }
 
-async function viewOf({ db }: PaymentContext, place: PayerPlace): Promise<CheckoutView> {
-  const reading = await readPayment(db, place.projectId, place.paymentId)
+async function viewOf({ db }: PaymentContext, payerKey: PayerKey): Promise<CheckoutView> {
+  const reading = await readPayment(db, payerKey.projectId, payerKey.paymentId)
   if (reading === undefined) throw notFound()
-  return viewFor(reading.payment, place)
+  return viewFor(reading.payment, payerKey)
 }
 
 /** Adds why the last attempt was refused, unless the share is paid. */
@@ -257,7 +257,7 @@ async function withRefusal(db: Queryable, view: CheckoutView): Promise<CheckoutV
   return { ...view, refusalReason: await readRefusal(db, payerId) }
 }
 
-function viewFor(payment: Payment, { payerId }: PayerPlace): CheckoutView {
+function viewFor(payment: Payment, { payerId }: PayerKey): CheckoutView {
   const payer = payment.payers.find((one) => one.payerId === payerId)
   if (payer === undefined) throw notFound()
   return { payment, payer }

@@ -2,12 +2,12 @@
 import { hashKey } from '#core/identity/digest.ts'
 import type { Key, KeyRing } from '#core/identity/key-ring.ts'
 import { open, seal } from '#core/identity/seal.ts'
-import { pageSizeOf, timePlaceIn, tokenOf } from '#core/paging.ts'
+import { pageSizeOf, timeCursorIn, tokenOf } from '#core/paging.ts'
 import type { Queryable } from '#platform/db/db.ts'
 import { type HistoryEvent, historyOf } from '../domain/history.ts'
 import { readHistory } from '../store/history-store.ts'
 import {
-  type ListPlace,
+  type ListCursor,
   listPayments,
   type PaymentFilter,
   type PaymentSummary,
@@ -29,20 +29,21 @@ const firstId = '00000000-0000-0000-0000-000000000000'
 
 /**
  * One page, newest first. It may have fewer payments than `pageSize`, even none, although more follow; `keys` seal the token
- * of such a page, whose place is another merchant's payment. Throws INVALID_PARAMETER for a token that this service did not issue.
+ * of such a page, whose cursor is another merchant's payment. Throws INVALID_PARAMETER for a token that this service did not issue.
  */
 export async function listMerchantPayments(
   db: Queryable,
   keys: KeyRing,
   { endTime = lastTime, pageSize, pageToken, ...filter }: PaymentListing,
 ): Promise<{ payments: PaymentSummary[]; nextPageToken: string }> {
-  const end: ListPlace = { createTime: endTime, paymentId: firstId }
-  const place = timePlaceIn(
+  const end: ListCursor = { createTime: endTime, paymentId: firstId }
+  const cursor = timeCursorIn(
     open(pageToken, keys.keys.map(pageKey), purpose)?.toString() ?? pageToken,
   )
   const { payments, next, isForeign } = await listPayments(db, {
     ...filter,
-    before: place && place.time < endTime ? { createTime: place.time, paymentId: place.id } : end,
+    before:
+      cursor && cursor.time < endTime ? { createTime: cursor.time, paymentId: cursor.id } : end,
     limit: pageSizeOf(pageSize, defaultPageSize),
   })
   const token = next === undefined ? '' : tokenOf(next.createTime.getTime(), next.paymentId)

@@ -182,7 +182,7 @@ export async function getPayment(
 /** Cancels a pending payment; returns a cancelled one unchanged. */
 export async function cancelPayment(context: PaymentContext, key: PaymentKey): Promise<Payment> {
   const { payment } = await change(context, {
-    place: key,
+    target: key,
     absent: notFound,
     decide: ({ payment, now }) => ({ transition: cancel(requireOwn(payment, key), now) }),
   })
@@ -196,7 +196,7 @@ export async function refundPayment(
   reason = '',
 ): Promise<Payment> {
   const { payment } = await change(context, {
-    place: key,
+    target: key,
     absent: notFound,
     decide({ payment, now }) {
       const transition = refund(requireOwn(payment, key), now)

@@ -44,7 +44,7 @@ export function executeRefund(context: PaymentContext): Execute {
   return async ({ projectId, subjectId: paymentId, note }, _, within) => {
     const key = { projectId, paymentId }
     await changeWithin(context, within, {
-      place: key,
+      target: key,
       absent: notFound,
       decide({ payment, now }) {
         const transition = refund(payment, now)

@@ -31,7 +31,7 @@ export async function reportCharge(
   const payerId = chargeId.toLowerCase()
   const isThis = (payer: { payerId: string }) => payer.payerId === payerId
   const { payment } = await change(context, {
-    place: { payerId },
+    target: { payerId },
     attempt: { payerId, attemptId: report.attemptId },
     absent: () => unknown('charge'),
     decide(found) {
@@ -74,7 +74,7 @@ export async function reportPayout(
   const payeeId = payoutId.toLowerCase()
   const isThis = (payee: { payeeId: string }) => payee.payeeId === payeeId
   const { payment } = await change(context, {
-    place: { payeeId },
+    target: { payeeId },
     absent: () => unknown('payout'),
     decide({ payment, now }) {
       const { connector = null } = payment.payees.find(isThis) ?? {}
@@ -101,7 +101,7 @@ export async function reportRefund(
   reporter?: Reporter,
 ): Promise<void> {
   const { decision } = await change(context, {
-    place: { refundId },
+    target: { refundId },
     absent: () => unknown('refund'),
     decide: ({ payment, now, refund }) => {
       if (refund === undefined) throw unknown('refund')

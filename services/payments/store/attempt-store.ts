@@ -1,10 +1,10 @@
 // Statements on attempts to pay: our attempts without an outcome, and why a payer's last attempt was refused.
 import type { RefusalReason } from '#core/payment/words.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
-import type { PayerPlace } from './payment-store.ts'
+import type { PayerKey } from './payment-store.ts'
 
 /** An attempt of ours, and the connector at which it was tried; null for the default connector. */
-export type Attempt = PayerPlace & { attemptId: string; connector: string | null }
+export type Attempt = PayerKey & { attemptId: string; connector: string | null }
 
 const enquireStatement = sql(
   'attempt_enquire_after',

@@ -7,7 +7,7 @@ const noId = '00000000-0000-0000-0000-000000000000'
 const openStatement = sql(
   'dependants_open_payer',
   `select (extract(epoch from p.expiry_check_time) * 1000000)::bigint || '/' || p.payment_id || '/'
-       || r.payer_id as place,
+       || r.payer_id as cursor,
      r.payer_id::text as id, r.link_key_id as "keyId"
    from payment p join payer r on r.payment_id = p.payment_id
    where p.expiry_check_time >= timestamptz 'epoch' + $1::bigint * interval '1 microsecond'

@@ -12,14 +12,14 @@ export type PaymentFilter = {
   amount: { minor: bigint; currency: string } | undefined
   /** First time of creation. */
   startTime: Date | undefined
-  /** Where the page begins: only payments before this place are on it. */
-  before: ListPlace
+  /** Where the page begins: only payments before this cursor are on it. */
+  before: ListCursor
   /** Maximum payments of the page. */
   limit: number
 }
 
-/** A place in the order of the list: payments are in the order of their times of creation, and of their ids. */
-export type ListPlace = { createTime: Date; paymentId: string }
+/** The cursor of the list: payments are in the order of their times of creation, and of their ids. */
+export type ListCursor = { createTime: Date; paymentId: string }
 
 /** A payment as lists show it. */
 export type PaymentSummary = {
@@ -42,7 +42,7 @@ const paid = `cross join lateral (
      select sum(r.amount_minor) as minor from payer r
      where r.payment_id = p.payment_id and r.state = 'paid'
    ) paid`
-/** Parameters of every list: project, merchant or number, first time, place, number of rows, state. */
+/** Parameters of every list: project, merchant or number, first time, cursor, number of rows, state. */
 const inWindow = (of: string) =>
   `${of}.create_time >= $3 and (${of}.create_time, ${of}.payment_id) < ($4, $5)`
 const newestFirst = (of: string) =>
@@ -119,7 +119,7 @@ const noLowerBound = new Date(0)
 export type PaymentPage = {
   payments: PaymentSummary[]
   /** Where the next page begins, if there may be one: before the last of the page, or of what was read for it. */
-  next: ListPlace | undefined
+  next: ListCursor | undefined
   /** The position may be that of another merchant's payment, so no client may see it. */
   isForeign: boolean
 }
@@ -139,7 +139,7 @@ export async function listPayments(db: Queryable, filter: PaymentFilter): Promis
     return { payments: found.slice(0, limit), next: found[limit - 1], isForeign: false }
   }
   const scanned = isScan ? valuesOf(filter, mobileNumberE164).slice(0, 5) : undefined
-  const next = scanned && (await db.row<ListPlace>(scanEndStatement, scanned))
+  const next = scanned && (await db.row<ListCursor>(scanEndStatement, scanned))
   return { payments: found, next, isForeign: next !== undefined }
 }
 

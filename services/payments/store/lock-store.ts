@@ -6,8 +6,8 @@ import type { AttemptKey, StoredRefund } from '../domain/decision.ts'
 import type { Payment } from '../domain/payment.ts'
 import { type PaymentRow, type ReadKey, readingsOf, readingWhere } from './payment-store.ts'
 
-/** Names a payment: by its key, or by the id of a payer, a payee or a refund of it. */
-export type Place = ReadKey | { payerId: string } | { payeeId: string } | { refundId: string }
+/** Refers to a payment: by its key, or by the id of a payer, a payee or a refund of it. */
+export type PaymentRef = ReadKey | { payerId: string } | { payeeId: string } | { refundId: string }
 
 const namedPayments = `(
      select project_id, payment_id from unnest($1::uuid[], $2::uuid[]) as k (project_id, payment_id)
@@ -51,7 +51,7 @@ const refundsStatement = sql(
 )
 
 /** The payments and attempts that the changes of one batch name. */
-export type LockRequest = { places: Place[]; attempts: AttemptKey[] }
+export type LockRequest = { targets: PaymentRef[]; attempts: AttemptKey[] }
 
 /** A payment as it was read, and whether this transaction has its lock. */
 export type LockedPayment = { payment: Payment; now: Date; isLocked: boolean }
@@ -65,16 +65,16 @@ export type Locked = {
 
 /**
  * Locks payments until the end of the transaction, then reads them with the clock, the reports of attempts, and the
- * refunds that places name; one round trip. `free` takes what no other transaction has locked. Payments that do not exist
+ * refunds that targets name; one round trip. `free` takes what no other transaction has locked. Payments that do not exist
  * are left out.
  */
 export async function lockPayments(
   tx: Queryable,
-  { places, attempts }: LockRequest,
+  { targets, attempts }: LockRequest,
   lock: 'free' | 'waiting',
 ): Promise<Locked> {
-  const parameters = placeParameters(places)
-  const refundIds = places.flatMap((place) => ('refundId' in place ? [place.refundId] : []))
+  const parameters = targetParameters(targets)
+  const refundIds = targets.flatMap((target) => ('refundId' in target ? [target.refundId] : []))
   const [locked, rows, reports, refunds] = await Promise.all([
     tx.rows<{ payment_id: string }>(lockStatements[lock], parameters),
     tx.rows<PaymentRow>(readStatement, parameters),
@@ -93,14 +93,14 @@ export async function lockPayments(
   }
 }
 
-function placeParameters(places: Place[]): Buffer[] {
-  const keys = places.flatMap((place) => ('paymentId' in place ? [place] : []))
+function targetParameters(targets: PaymentRef[]): Buffer[] {
+  const keys = targets.flatMap((target) => ('paymentId' in target ? [target] : []))
   const ids = [
     keys.map(({ projectId }) => projectId),
     keys.map(({ paymentId }) => paymentId),
-    places.flatMap((place) => ('payerId' in place ? [place.payerId] : [])),
-    places.flatMap((place) => ('payeeId' in place ? [place.payeeId] : [])),
-    places.flatMap((place) => ('refundId' in place ? [place.refundId] : [])),
+    targets.flatMap((target) => ('payerId' in target ? [target.payerId] : [])),
+    targets.flatMap((target) => ('payeeId' in target ? [target.payeeId] : [])),
+    targets.flatMap((target) => ('refundId' in target ? [target.refundId] : [])),
   ]
   return ids.map((values) => arrayParameter('uuid', values))
 }

@@ -157,7 +157,7 @@ export async function enquireAttempt(db: Queryable, attemptId: string): Promise<
   return (await db.run(enquireStatement, [attemptId])) > 0
 }
 
-/** An attempt of a payer that has no outcome, with its place in the order of age: microseconds since 1970. */
+/** An attempt of a payer that has no outcome, with its time in microseconds since 1970 for the cursor. */
 export type ProcessingAttempt = {
   attemptId: string
   payerId: string

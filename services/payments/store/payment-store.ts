@@ -191,22 +191,22 @@ export async function readByTransaction(
   return { payment: reading.payment, fingerprint: first.request_fingerprint }
 }
 
-/** Where a payer's share belongs. */
-export type PayerPlace = { projectId: string; paymentId: string; payerId: string }
+/** The key of a payer, with that of the payment. */
+export type PayerKey = { projectId: string; paymentId: string; payerId: string }
 
-type PlaceRow = { project_id: string; payment_id: string; payer_id: string }
+type PayerKeyRow = { project_id: string; payment_id: string; payer_id: string }
 
-const placeByLink = sql(
-  'payer_place_by_link',
+const payerByLinkStatement = sql(
+  'payer_by_link',
   'select project_id, payment_id, payer_id from payer where link_token_hash = $1',
 )
 
 /** Finds the payer of a link by the hash of its token. Locks nothing. */
-export async function placeOfLink(
+export async function findPayerOfLink(
   db: Queryable,
   tokenHash: Buffer,
-): Promise<PayerPlace | undefined> {
-  const row = await db.row<PlaceRow>(placeByLink, [tokenHash])
+): Promise<PayerKey | undefined> {
+  const row = await db.row<PayerKeyRow>(payerByLinkStatement, [tokenHash])
   if (row === undefined) return undefined
   return { projectId: row.project_id, paymentId: row.payment_id, payerId: row.payer_id }
 }

@@ -73,10 +73,10 @@ const listOfProjectStatement = sql(
 /** Settlements of a project behind `afterId`, newest first. Locks nothing. */
 export async function listProjectSettlements(
   db: Queryable,
-  place: TimeWindow & { projectId: string; afterId: string | undefined; limit: number },
+  page: TimeWindow & { projectId: string; afterId: string | undefined; limit: number },
 ): Promise<SettlementRecord[]> {
-  const { projectId, afterId, limit } = place
-  const values = [projectId, afterId ?? null, limit, ...windowValues(place)]
+  const { projectId, afterId, limit } = page
+  const values = [projectId, afterId ?? null, limit, ...windowValues(page)]
   return (await db.rows<SettlementRow>(listOfProjectStatement, values)).map(recordOf)
 }
 

@@ -51,9 +51,9 @@ async function changeAll(
   decide: (payment: Payment, now: Date) => Transition | undefined,
 ): Promise<boolean> {
   let changed = 0
-  await forEachOf(due, { width: batchSize, kind: 'payment', log: payments.log }, async (place) => {
+  await forEachOf(due, { width: batchSize, kind: 'payment', log: payments.log }, async (target) => {
     await change(payments, {
-      place,
+      target,
       absent: notFound,
       decide: ({ payment, now }) => ({ transition: decide(payment, now) }),
     })

@@ -3,7 +3,7 @@ import { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
 import { convertUp } from '#core/money/exchange.ts'
 import { parseDecimal } from '#core/money/money.ts'
-import { idIn, pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
+import { cursorIn, idIn, pageOf, pageSizeOf, tokenOf } from '#core/paging.ts'
 import type { Database } from '#platform/db/db.ts'
 import {
   type Amount,
@@ -151,8 +151,8 @@ export async function listAllHeld(
   { minAgeS, pageSize, pageToken }: { minAgeS: number; pageSize: number; pageToken: string },
 ): Promise<{ quotes: HeldQuote[]; nextPageToken: string }> {
   const size = pageSizeOf(pageSize)
-  const place = placeIn(pageToken)
-  const after = place && { reservedUs: place.at, quoteId: place.id }
+  const cursor = cursorIn(pageToken)
+  const after = cursor && { reservedUs: cursor.at, quoteId: cursor.id }
   const found = await listHeld(db, minAgeS || defaultMinAgeS, after, size + 1)
   const page = pageOf(found, size, ({ reservedUs, quote }) => tokenOf(reservedUs, quote.quoteId))
   return { quotes: page.rows, nextPageToken: page.nextPageToken }

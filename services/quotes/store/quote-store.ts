@@ -184,7 +184,7 @@ const heldStatement = sql(
    order by reserve_time, quote_id limit $4`,
 )
 
-/** A quote that a movement has reserved, with its place in the order of their times, in microseconds since 1970. */
+/** A quote that a movement has reserved, with its time in microseconds since 1970 for the cursor. */
 export type HeldQuote = { quote: Quote; reserveTime: Date; reservedUs: bigint }
 
 const firstId = '00000000-0000-0000-0000-000000000000'

@@ -1,7 +1,7 @@
 // The system that a campaign breaks: a local start with links between its processes, and the merchant's servers.
 import fs from 'node:fs'
 import path from 'node:path'
-import { portPlaces } from '#platform/config/setting.ts'
+import { portOffsets } from '#platform/config/setting.ts'
 import { type Mesh, startMesh } from '../../../test/support/mesh.ts'
 import { temporaryFolder } from '../../../test/support/servers.ts'
 import { mountSmallDisk, type SmallDisk } from '../../../test/support/small-disk.ts'
@@ -19,10 +19,10 @@ const linked = {
   delivery: 'DELIVERY_URL',
   simulator: 'BACKEND_URL',
 } as const
-/** Servers that all processes of ours use, with the variable that ./start.ts reads and the place in the block of ports. */
+/** Servers that all processes of ours use, with the variable that ./start.ts reads and the port offset. */
 const stores = {
-  postgres: { variable: 'CAMPAIGN_POSTGRES_PORT', place: 20 },
-  nats: { variable: 'CAMPAIGN_NATS_PORT', place: 21 },
+  postgres: { variable: 'CAMPAIGN_POSTGRES_PORT', offset: 20 },
+  nats: { variable: 'CAMPAIGN_NATS_PORT', offset: 21 },
 } as const
 export type LinkedStore = keyof typeof stores
 const linkedStores = Object.keys(stores) as LinkedStore[]
@@ -97,8 +97,8 @@ export async function startSystem({ hasDisks, hasLinks, data }: SystemOptions): 
       script: path.join(import.meta.dirname, 'start.ts'),
       // Before its processes call each other.
       onPorts: (portBase) => {
-        for (const part of linkedParts) links[part].leadTo(portBase + portPlaces[part])
-        for (const store of linkedStores) links[store].leadTo(portBase + stores[store].place)
+        for (const part of linkedParts) links[part].leadTo(portBase + portOffsets[part])
+        for (const store of linkedStores) links[store].leadTo(portBase + stores[store].offset)
       },
     })
     const receivers = await startReceivers(receiverCount, () => mesh.sandbox)

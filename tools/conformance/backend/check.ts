@@ -236,8 +236,8 @@ export function demandConflict(call: Promise<unknown>): Promise<void> {
 
 /** What the back end shows of what it executed; fails when that cannot be read. */
 async function executionsOf(url: string, kind: string, id: string) {
-  const place = url.replace('{kind}', kind).replace('{id}', id)
-  const response = await fetch(place, { signal: AbortSignal.timeout(10_000) })
+  const target = url.replace('{kind}', kind).replace('{id}', id)
+  const response = await fetch(target, { signal: AbortSignal.timeout(10_000) })
   demand(response.ok, `the executions answered ${response.status}`)
   const { executions } = (await response.json()) as {
     executions: { amount: string; currency: string }[]

@@ -37,9 +37,9 @@ export const rateChecks: readonly BackendCheck[] = [
           for (const c of currencies) {
             const cycle = [`${a}${b}`, `${b}${c}`, `${c}${a}`].map((pair) => rates.get(pair))
             const [digits, scale] = cycle.reduce<[bigint, number]>(
-              ([product, places], one) => [
+              ([product, scales], one) => [
                 product * (one?.digits ?? 1n),
-                places + (one?.scale ?? 0),
+                scales + (one?.scale ?? 0),
               ],
               [1n, 0],
             )

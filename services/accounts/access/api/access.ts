@@ -27,7 +27,7 @@ import { actor } from '../operations/change.ts'
 import { signingSecrets } from '../operations/institution-keys.ts'
 import { findBrandedMerchant, findLogo } from '../store/branding-store.ts'
 import { findGrant } from '../store/institution-store.ts'
-import type { KeyPlace } from '../store/key-store.ts'
+import type { KeyRef } from '../store/key-store.ts'
 import { accessLists } from './lists.ts'
 import { environmentOf, wireProject } from './messages.ts'
 
@@ -143,7 +143,7 @@ function keyChanges(administration: Administration) {
       const revokedAt = await revokeSubscriptionKey(
         administration,
         actor(),
-        keyPlace(request, context),
+        keyRefOf(request, context),
       )
       return { revokeTime: timestampFromDate(revokedAt) }
     },
@@ -178,17 +178,17 @@ function keyChanges(administration: Administration) {
       return { keyId, apiKey, issueTime: timestampFromDate(issuedAt) }
     },
     async revokeApiKey(request, context) {
-      const revokedAt = await revokeApiKey(administration, actor(), keyPlace(request, context))
+      const revokedAt = await revokeApiKey(administration, actor(), keyRefOf(request, context))
       return { revokeTime: timestampFromDate(revokedAt) }
     },
   } satisfies Partial<ServiceImpl<typeof AccessService>>
 }
 
 /** A key of the project that the request or the credential names; if neither names one, a key of any project. */
-function keyPlace(
+function keyRefOf(
   { keyId, projectId: requested }: { keyId: string; projectId: string },
   context: HandlerContext,
-): KeyPlace {
+): KeyRef {
   const isOfAny = requested === '' && currentContext()?.caller?.projectId === undefined
   return { keyId, projectId: isOfAny ? undefined : projectOf(context, requested) }
 }

@@ -66,7 +66,7 @@ function projectLists(db: Queryable) {
     },
     async listMerchants({ projectId: requested, ...request }, context) {
       const { projectId } = await existing(db, projectOf(context, requested))
-      const listing = placeOf(request)
+      const listing = boundsOf(request)
       const found = await listMerchants(db, projectId, listing)
       const { rows, nextPageToken } = pageOf(found, listing.limit - 1, (one) => one.merchantId)
       return { merchants: rows, nextPageToken }
@@ -129,10 +129,10 @@ function institutionLists(db: Queryable) {
         targetId: targetId || undefined,
         startTime: startTime && timestampDate(startTime),
         endTime: endTime && timestampDate(endTime),
-        before: readPlace(pageToken),
+        before: auditCursorIn(pageToken),
         limit: size + 1,
       })
-      const { rows, nextPageToken } = pageOf(lines, size, placeToken)
+      const { rows, nextPageToken } = pageOf(lines, size, auditTokenOf)
       return { entries: rows.map(auditMessage), nextPageToken }
     },
   } satisfies Partial<ServiceImpl<typeof AccessService>>
@@ -151,25 +151,25 @@ function listingOf({ environment, name, ...page }: ListRequest): Listing {
   return {
     environment: knownEnvironment(environment) ?? null,
     name: orNull(name),
-    ...placeOf(page),
+    ...boundsOf(page),
   }
 }
 
-/** The place of a page. It has one row more than the page, to know whether another follows. */
-function placeOf({ pageSize, pageToken }: PageRequest): Pick<Listing, 'afterId' | 'limit'> {
+/** The bounds of a page. It has one row more than the page, to know whether another follows. */
+function boundsOf({ pageSize, pageToken }: PageRequest): Pick<Listing, 'afterId' | 'limit'> {
   if (pageToken !== '' && !isUuid(pageToken)) throw badPageToken()
   return { afterId: orNull(pageToken), limit: pageSizeOf(pageSize) + 1 }
 }
 
-function placeToken({ place, auditId }: ListedAuditEntry): string {
-  return `${place}.${auditId}`
+function auditTokenOf({ occurredUs, auditId }: ListedAuditEntry): string {
+  return `${occurredUs}.${auditId}`
 }
 
-function readPlace(token: string): AuditFilter['before'] {
+function auditCursorIn(token: string): AuditFilter['before'] {
   if (token === '') return undefined
-  const [place = '', id = ''] = token.split('.')
-  if (!/^\d{1,17}$/.test(place) || !isUuid(id)) throw badPageToken()
-  return { at: BigInt(place), id }
+  const [occurredUs = '', id = ''] = token.split('.')
+  if (!/^\d{1,17}$/.test(occurredUs) || !isUuid(id)) throw badPageToken()
+  return { at: BigInt(occurredUs), id }
 }
 
 /** An optional text: null for the empty one. */

@@ -84,7 +84,7 @@ export function requireHttpsUrl(text: string, field: string): string {
   throw invalid(field, `must be at most ${maxUrlLength} characters`)
 }
 
-/** Returns the addresses and ranges in canonical form; INVALID_PARAMETER names a bad one's place. */
+/** Returns the addresses and ranges in canonical form; INVALID_PARAMETER names the index of a bad one. */
 export function requireAddressRanges(ranges: readonly string[]): string[] {
   return ranges.map((range, index) => {
     const field = `allowed_ips[${index}]`

@@ -3,7 +3,7 @@ import type { KeyRing, KeySource } from '#core/identity/key-ring.ts'
 import {
   open,
   openInRow,
-  type RowPlace,
+  type RowContext,
   seal,
   sealedUnder,
   sealInRow,
@@ -41,7 +41,7 @@ type SealKeys = Pick<AccountSecrets, 'seal'>
 export function sealAtRest({ seal: keys }: SealKeys, cell: SealedCell, bytes: Buffer): string {
   const { current } = keys()
   if (!bindsToRow(current)) return seal(bytes, { ...current, purpose: oldPurpose(cell) })
-  return sealInRow(bytes, current, placeOf(cell))
+  return sealInRow(bytes, current, contextOf(cell))
 }
 
 /**
@@ -50,7 +50,7 @@ export function sealAtRest({ seal: keys }: SealKeys, cell: SealedCell, bytes: Bu
  */
 export function openAtRest({ seal: keys }: SealKeys, cell: SealedCell, sealed: string): Buffer {
   const ring = keys()
-  const bytes = openInRow(sealed, ring.keys, placeOf(cell)) ?? openWithoutRow(ring, cell, sealed)
+  const bytes = openInRow(sealed, ring.keys, contextOf(cell)) ?? openWithoutRow(ring, cell, sealed)
   if (bytes !== undefined) return bytes
   throw new Error(`${cell.column} of ${cell.rowId} was not sealed there under this seal.key`)
 }
@@ -74,6 +74,6 @@ function oldPurpose({ column }: SealedCell): string {
   return purposesBeforeRows[column]
 }
 
-function placeOf({ column, rowId }: SealedCell): RowPlace {
+function contextOf({ column, rowId }: SealedCell): RowContext {
   return { purpose: column, rowId }
 }

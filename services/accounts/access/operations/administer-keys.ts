@@ -9,7 +9,7 @@ import {
   countActiveKeys,
   insertApiKey,
   insertSubscriptionKey,
-  type KeyPlace,
+  type KeyRef,
   markApiKeyRevoked,
   markSubscriptionKeyRevoked,
   type RevokedKey,
@@ -45,12 +45,12 @@ async function revoke(
   administration: Administration,
   actor: Actor,
   action: string,
-  place: KeyPlace,
-  statement: (tx: Queryable, place: KeyPlace) => Promise<RevokedKey | undefined>,
+  key: KeyRef,
+  statement: (tx: Queryable, key: KeyRef) => Promise<RevokedKey | undefined>,
 ): Promise<Date> {
-  const { keyId } = place
+  const { keyId } = key
   return change(administration, actor, async (tx) => {
-    const revoked = await statement(tx, place)
+    const revoked = await statement(tx, key)
     if (revoked === undefined) throw new Failure('KEY_NOT_FOUND', `no key ${keyId}`)
     const { projectId, revokedAt, isRepeat } = revoked
     return { action, targetId: keyId, projectId, isRepeat, result: revokedAt }
@@ -61,18 +61,18 @@ async function revoke(
 export async function revokeSubscriptionKey(
   administration: Administration,
   actor: Actor,
-  place: KeyPlace,
+  key: KeyRef,
 ): Promise<Date> {
-  return revoke(administration, actor, 'revoke_subscription_key', place, markSubscriptionKeyRevoked)
+  return revoke(administration, actor, 'revoke_subscription_key', key, markSubscriptionKeyRevoked)
 }
 
 /** Revokes an API key. A repeat keeps the time of the first call. */
 export async function revokeApiKey(
   administration: Administration,
   actor: Actor,
-  place: KeyPlace,
+  key: KeyRef,
 ): Promise<Date> {
-  return revoke(administration, actor, 'revoke_api_key', place, markApiKeyRevoked)
+  return revoke(administration, actor, 'revoke_api_key', key, markApiKeyRevoked)
 }
 
 /** Makes a merchant with its API key; the key itself is in this answer and nowhere else. */

@@ -97,7 +97,7 @@ async function sealedBy(
 ): Promise<Dependant[]> {
   const rows = await readSealedHeaders(db, column, after, limit)
   return rows.map(({ rowId, sealed }) => ({
-    place: rowId,
+    cursor: rowId,
     id: rowId,
     keyId: sealedUnder(sealed)?.keyId ?? '',
   }))

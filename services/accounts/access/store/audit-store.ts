@@ -1,13 +1,13 @@
 // Statements that list the audit of access. They only read: each change writes its own entry.
-import { endPlace, type Place } from '#core/paging.ts'
+import { type Cursor, endCursor } from '#core/paging.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 
 /** An audit entry as it is read. */
 export type ListedAuditEntry = {
   auditId: string
   occurredAt: Date
-  /** The same time in microseconds since 1970, from which the next page continues. */
-  place: bigint
+  /** The same time in microseconds since 1970, for the cursor of the next page. */
+  occurredUs: bigint
   caller: string
   requestId: string | null
   action: string
@@ -25,17 +25,17 @@ export type AuditFilter = {
   startTime: Date | undefined
   /** End of the times, exclusive. */
   endTime: Date | undefined
-  /** Only entries before this place. */
-  before: Place | undefined
+  /** Only entries before this one. */
+  before: Cursor | undefined
   limit: number
 }
 
-/** A list reads the index of its most selective filter, `first`, from the place of the page on. */
+/** A list reads the index of its most selective filter, `first`, from the cursor on. */
 function listOf(name: string, first: string) {
   return sql(
     name,
     `select audit_id as "auditId", occurred_at as "occurredAt",
-       (extract(epoch from occurred_at) * 1000000)::bigint as place, caller,
+       (extract(epoch from occurred_at) * 1000000)::bigint as "occurredUs", caller,
        request_id as "requestId", action, project_id as "projectId", target_id as "targetId", details
      from access_audit
      where ${first} occurred_at >= $4 and occurred_at < $5
@@ -55,7 +55,7 @@ const statements = {
 
 /** Audit entries, newest first. Locks nothing. */
 export function listAudit(db: Queryable, filter: AuditFilter): Promise<ListedAuditEntry[]> {
-  const { targetId, caller, projectId, startTime, endTime, before = endPlace, limit } = filter
+  const { targetId, caller, projectId, startTime, endTime, before = endCursor, limit } = filter
   const first = (['targetId', 'caller', 'projectId'] as const).find(
     (name) => filter[name] !== undefined,
   )

@@ -7,12 +7,12 @@ const noId = '00000000-0000-0000-0000-000000000000'
 const keyStatements = {
   subscription_key: sql(
     'dependants_subscription_key',
-    `select key_id::text as place, key_id::text as id, pepper_id as "keyId" from subscription_key
+    `select key_id::text as cursor, key_id::text as id, pepper_id as "keyId" from subscription_key
      where key_id > $1::uuid and revoked_at is null order by key_id limit $2`,
   ),
   api_key: sql(
     'dependants_api_key',
-    `select key_id::text as place, key_id::text as id, pepper_id as "keyId" from api_key
+    `select key_id::text as cursor, key_id::text as id, pepper_id as "keyId" from api_key
      where key_id > $1::uuid and revoked_at is null order by key_id limit $2`,
   ),
 }
@@ -29,7 +29,7 @@ export function readKeysByPepper(
 
 const pinStatement = sql(
   'dependants_pin',
-  `select project_id || '/' || merchant_id as place, merchant_id::text as id,
+  `select project_id || '/' || merchant_id as cursor, merchant_id::text as id,
      pin_pepper_id as "keyId"
    from business_owner where (project_id, merchant_id) > ($1::uuid, $2::uuid)
    order by project_id, merchant_id limit $3`,
@@ -48,7 +48,7 @@ export function readPinsByPepper(
 const sessionStatement = sql(
   'dependants_session',
   `select (extract(epoch from r.expire_time) * 1000000)::bigint || '/' || r.project_id || '/'
-       || r.request_id as place,
+       || r.request_id as cursor,
      s.session_id::text as id, s.key_id as "keyId"
    from session_request r join session s on s.session_id = r.session_id
    where r.expire_time > clock_now()

@@ -91,7 +91,7 @@ export async function insertSubscriptionKey(
 }
 
 /** A key, and the project that it must be of; undefined: any. */
-export type KeyPlace = { keyId: string; projectId?: string | undefined }
+export type KeyRef = { keyId: string; projectId?: string | undefined }
 
 /** A key after it was revoked. */
 export type RevokedKey = {
@@ -103,7 +103,7 @@ export type RevokedKey = {
 
 async function revokeOnce(
   tx: Queryable,
-  { keyId, projectId }: KeyPlace,
+  { keyId, projectId }: KeyRef,
   revoke: Sql,
   find: Sql,
 ): Promise<RevokedKey | undefined> {
@@ -128,9 +128,9 @@ const findRevokedSubscriptionKeyStatement = sql(
 /** Revokes a subscription key of a project, or of any, keeping the first time; undefined for an unknown one. */
 export function markSubscriptionKeyRevoked(
   tx: Queryable,
-  place: KeyPlace,
+  key: KeyRef,
 ): Promise<RevokedKey | undefined> {
-  return revokeOnce(tx, place, revokeSubscriptionKeyStatement, findRevokedSubscriptionKeyStatement)
+  return revokeOnce(tx, key, revokeSubscriptionKeyStatement, findRevokedSubscriptionKeyStatement)
 }
 
 const revokeOtherKeysStatement = sql(
@@ -190,6 +190,6 @@ const findRevokedApiKeyStatement = sql(
    where key_id = $1 and ($2::uuid is null or project_id = $2)`,
 )
 /** Revokes an API key of a project, or of any, keeping the first time; undefined for an unknown one. */
-export function markApiKeyRevoked(tx: Queryable, place: KeyPlace): Promise<RevokedKey | undefined> {
-  return revokeOnce(tx, place, revokeApiKeyStatement, findRevokedApiKeyStatement)
+export function markApiKeyRevoked(tx: Queryable, key: KeyRef): Promise<RevokedKey | undefined> {
+  return revokeOnce(tx, key, revokeApiKeyStatement, findRevokedApiKeyStatement)
 }

@@ -4,7 +4,7 @@ import { badPageToken } from '#core/paging.ts'
 import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import type { SealedColumn } from '../domain/at-rest.ts'
 
-/** A sealed value of a column; `rowId` as its seal is bound to it, which is also its place in the order of the table. */
+/** A sealed value of a column; `rowId` as its seal is bound to it, which is also its cursor in the table. */
 export type SealedValue = { rowId: string; sealed: string }
 
 /** A value to be replaced, unless it has changed since it was read. */
@@ -80,7 +80,7 @@ export function readSealed(
   limit: number,
 ): Promise<SealedValue[]> {
   const { table, values } = of(column)
-  return db.rows(values, [...placeOf(table, after), limit])
+  return db.rows(values, [...cursorValues(table, after), limit])
 }
 
 /** The same, of each value its first characters alone. */
@@ -91,14 +91,14 @@ export function readSealedHeaders(
   limit: number,
 ): Promise<SealedValue[]> {
   const { table, headers } = of(column)
-  return db.rows(headers, [...placeOf(table, after), limit])
+  return db.rows(headers, [...cursorValues(table, after), limit])
 }
 
-function placeOf({ key, type }: Table, after: string): string[] {
+function cursorValues({ key, type }: Table, after: string): string[] {
   if (after === '') return key.map(() => beforeAll[type])
-  const place = after.split('/')
-  if (place.length !== key.length) throw badPageToken()
-  return place
+  const values = after.split('/')
+  if (values.length !== key.length) throw badPageToken()
+  return values
 }
 
 /**

@@ -46,19 +46,19 @@ describe('a session token', () => {
 describe('a page token', () => {
   const projectId = randomUUID()
   const accountId = randomUUID()
-  const place = { startUs: 1_000_001n, endUs: 2_000_002n, after: 'here' }
-  const token = pageToken(key, projectId, accountId, place)
+  const cursor = { startUs: 1_000_001n, endUs: 2_000_002n, after: 'here' }
+  const token = pageToken(key, projectId, accountId, cursor)
 
   it('a page token says where its page begins, only to its own project and account', () => {
-    expect(readPageToken([{ key }], projectId, accountId, token)).toEqual(place)
-    const openEnded = { ...place, endUs: undefined }
+    expect(readPageToken([{ key }], projectId, accountId, token)).toEqual(cursor)
+    const openEnded = { ...cursor, endUs: undefined }
     const another = pageToken(key, projectId, accountId, openEnded)
     expect(readPageToken([{ key }], projectId, accountId, another)).toEqual(openEnded)
     expect(readPageToken([{ key }], randomUUID(), accountId, token)).toBeUndefined()
     expect(readPageToken([{ key }], projectId, randomUUID(), token)).toBeUndefined()
     const others = [{ key: randomBytes(32) }]
     expect(readPageToken(others, projectId, accountId, token)).toBeUndefined()
-    expect(readPageToken([...others, { key }], projectId, accountId, token)).toEqual(place)
+    expect(readPageToken([...others, { key }], projectId, accountId, token)).toEqual(cursor)
   })
 
   it('a page token that was changed in any byte, cut or made up is refused', () => {

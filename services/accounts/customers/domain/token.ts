@@ -35,7 +35,7 @@ export function openSessionToken(sealed: string, key: SealKey): string | undefin
 }
 
 /** Where a page of a history goes on. */
-export type PagePlace = MicrosWindow & {
+export type PageCursor = MicrosWindow & {
   /** Where the page before ended, in the ledger's own terms. */
   after: string
 }
@@ -45,12 +45,12 @@ export function pageToken(
   key: Buffer,
   projectId: string,
   accountId: string,
-  { startUs, endUs, after }: PagePlace,
+  { startUs, endUs, after }: PageCursor,
 ): string {
-  const place = Buffer.from(
+  const cursor = Buffer.from(
     JSON.stringify([String(startUs), endUs === undefined ? null : String(endUs), after]),
   )
-  return Buffer.concat([pageSignature(key, projectId, accountId, place), place]).toString(
+  return Buffer.concat([pageSignature(key, projectId, accountId, cursor), cursor]).toString(
     'base64url',
   )
 }
@@ -63,20 +63,20 @@ export function readPageToken(
   projectId: string,
   accountId: string,
   token: string,
-): PagePlace | undefined {
+): PageCursor | undefined {
   const bytes = Buffer.from(token, 'base64url')
-  const place = bytes.subarray(signatureBytes)
+  const cursor = bytes.subarray(signatureBytes)
   const offered = bytes.subarray(0, signatureBytes)
   const isOurs = keys.some(({ key }) =>
-    digestsEqual(offered, pageSignature(key, projectId, accountId, place)),
+    digestsEqual(offered, pageSignature(key, projectId, accountId, cursor)),
   )
   if (!isOurs) return undefined
-  const [start, end, after] = JSON.parse(place.toString()) as [string, string | null, string]
+  const [start, end, after] = JSON.parse(cursor.toString()) as [string, string | null, string]
   return { startUs: BigInt(start), endUs: end === null ? undefined : BigInt(end), after }
 }
 
-function pageSignature(key: Buffer, projectId: string, accountId: string, place: Buffer): Buffer {
+function pageSignature(key: Buffer, projectId: string, accountId: string, cursor: Buffer): Buffer {
   if (!isUuid(projectId) || !isUuid(accountId)) throw new RangeError('ids are UUIDs')
-  const text = `history-page${projectId}${accountId}${place.toString('base64')}`
+  const text = `history-page${projectId}${accountId}${cursor.toString('base64')}`
   return hashKey(key, text).subarray(0, signatureBytes)
 }

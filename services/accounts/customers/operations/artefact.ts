@@ -110,28 +110,28 @@ function keyCell(rowId: string): SealedCell {
   return { column: 'artefact.key_sealed', rowId }
 }
 
-/** iv[12] ‖ AES-256-GCM ciphertext ‖ tag[16] of a chunk, which is good at its place and nowhere else. */
+/** iv[12] ‖ AES-256-GCM ciphertext ‖ tag[16] of a chunk, which opens at its index and nowhere else. */
 function encryptChunk(key: Buffer, index: number, chunk: Buffer): Buffer {
   const iv = randomBytes(ivBytes)
   const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes })
-  cipher.setAAD(placeOf(index))
+  cipher.setAAD(indexBytes(index))
   return Buffer.concat([iv, cipher.update(chunk), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Opens what `encryptChunk` made. Throws when it is not the chunk of this key and place. */
+/** Opens what `encryptChunk` made. Throws when it is not the chunk of this key and index. */
 function decryptChunk(key: Buffer, index: number, ciphertext: Buffer): Buffer {
   const iv = ciphertext.subarray(0, ivBytes)
   const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes })
-  decipher.setAAD(placeOf(index))
+  decipher.setAAD(indexBytes(index))
   decipher.setAuthTag(ciphertext.subarray(-tagBytes))
   const body = ciphertext.subarray(ivBytes, -tagBytes)
   return Buffer.concat([decipher.update(body), decipher.final()])
 }
 
-function placeOf(index: number): Buffer {
-  const place = Buffer.alloc(4)
-  place.writeUInt32BE(index)
-  return place
+function indexBytes(index: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(index)
+  return bytes
 }
 
 /** The refusal of an upload that is too large. */

@@ -9,7 +9,7 @@ import {
   readBalance,
 } from '../../ledger/operations/balance.ts'
 import type { Account } from '../domain/account.ts'
-import { type PagePlace, pageToken, readPageToken } from '../domain/token.ts'
+import { type PageCursor, pageToken, readPageToken } from '../domain/token.ts'
 import { findAccountsByMobile } from '../store/account-store.ts'
 import { accountNotFound, ambiguousMatch, type Customers } from './customers.ts'
 
@@ -53,7 +53,7 @@ export type Movement = Pick<
 }
 
 /**
- * Lists what moved on an account, newest first. A page token carries its window and its place, so that what is posted
+ * Lists what moved on an account, newest first. A page token carries its window and its cursor, so that what is posted
  * between two pages changes none. ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, INVALID_PARAMETER.
  */
 export async function listTransactions(
@@ -72,8 +72,8 @@ export async function listTransactions(
   })
   const transactions = postings.map((posting) => movementOf(posting, projectId))
   if (next === undefined) return { transactions, nextPageToken: '' }
-  const place = { ...window, after: next }
-  return { transactions, nextPageToken: pageToken(ring.current.key, projectId, accountId, place) }
+  const cursor = { ...window, after: next }
+  return { transactions, nextPageToken: pageToken(ring.current.key, projectId, accountId, cursor) }
 }
 
 function windowOf(
@@ -81,15 +81,15 @@ function windowOf(
   { projectId, startUs, endUs, pageToken: token }: HistoryQuery,
   accountId: string,
   nowUs: bigint,
-): PagePlace {
+): PageCursor {
   if (token !== '') {
-    const place = readPageToken(keys, projectId, accountId, token)
+    const cursor = readPageToken(keys, projectId, accountId, token)
     const isOfWindow =
-      place !== undefined &&
-      (startUs === undefined || startUs === place.startUs) &&
-      (endUs === undefined || endUs === place.endUs)
+      cursor !== undefined &&
+      (startUs === undefined || startUs === cursor.startUs) &&
+      (endUs === undefined || endUs === cursor.endUs)
     if (!isOfWindow) throw invalid('page_token', 'must be one of this history and window')
-    return place
+    return cursor
   }
   const lastUs = endUs ?? nowUs
   const firstUs = startUs ?? lastUs - defaultWindowUs

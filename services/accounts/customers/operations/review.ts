@@ -15,7 +15,7 @@ import {
   lockNumber,
   rejectAccount,
 } from '../store/account-store.ts'
-import { endReview, lockReview, type Review, readReviewPlace } from '../store/review-store.ts'
+import { endReview, lockReview, type Review, readWantedNumber } from '../store/review-store.ts'
 import { callBack } from './call-back.ts'
 import { type Customers } from './customers.ts'
 
@@ -44,9 +44,9 @@ export async function endOnboarding(
   decider?: Decider,
 ): Promise<EndedState> {
   checkOutcome(outcome)
-  const place = await readReviewPlace(customers.db, reviewId)
-  if (place === undefined) throw new Failure('REVIEW_NOT_FOUND', 'there is no such review')
-  const { institutionId, mobileNumber } = place
+  const wanted = await readWantedNumber(customers.db, reviewId)
+  if (wanted === undefined) throw new Failure('REVIEW_NOT_FOUND', 'there is no such review')
+  const { institutionId, mobileNumber } = wanted
   const state = await withFreshNumber((accountNumber) =>
     customers.db.transaction(async (tx) => {
       await lockNumber(tx, institutionId, mobileNumber)

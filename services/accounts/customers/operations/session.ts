@@ -232,7 +232,7 @@ export function sessionResolver(
       keyId,
       limitCurrency: limits?.currency,
     })
-    const own = rows.find(({ place }) => place === 0)
+    const own = rows.find(({ position }) => position === 0)
     if (own === undefined) throw sessionInvalid()
     const { sessionId, spent, expired } = own
     const state = spent ? 'spent' : expired ? 'expired' : 'live'
@@ -242,8 +242,8 @@ export function sessionResolver(
   }
 }
 
-function referenced(rows: (Account & { place: number })[], wanted: number): ReferencedAccount {
-  const [account, another] = rows.filter(({ place }) => place === wanted)
+function referenced(rows: (Account & { position: number })[], wanted: number): ReferencedAccount {
+  const [account, another] = rows.filter(({ position }) => position === wanted)
   if (another !== undefined) return { account: undefined, ambiguous: true }
   return { account, ambiguous: false }
 }

@@ -9,8 +9,8 @@ export type ResolvedRow = Account & {
   sessionId: string
   spent: boolean
   expired: boolean
-  /** 0: the session's own account. Else the place of the reference, from 1. */
-  place: number
+  /** 0: the session's own account. Else the position of the reference, from 1. */
+  position: number
   /** What the session's own account has used of its limits in the current UTC day; zero when that was not asked. */
   dayMinor: bigint
   /** The same in the current UTC month. */
@@ -21,22 +21,22 @@ export type ResolvedRow = Account & {
 // looked for in an array would be planned at every call, and that takes many times as long as the look-up.
 const resolveStatement = sql(
   'session_resolve',
-  `select asked.place::integer as asked, s.session_id as "sessionId",
-     s.consumed_by is not null as spent, s.expire_time <= clock_now() as expired, found.place,
+  `select asked.position::integer as asked, s.session_id as "sessionId",
+     s.consumed_by is not null as spent, s.expire_time <= clock_now() as expired, found.position,
      ${accountColumns}, ${usedColumns('s.account_id', 'asked.limit_currency')}
    from unnest($1::bytea[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
        $8::text[], $9::text[]) with ordinality
      as asked (token_hash, project_id, institution_name, key_id, mobile_number_1, account_number_1,
-       mobile_number_2, account_number_2, limit_currency, place)
+       mobile_number_2, account_number_2, limit_currency, position)
    join session s on s.token_hash = asked.token_hash and s.project_id = asked.project_id
    join institution i on i.institution_id = s.institution_id and i.name = asked.institution_name
    cross join lateral (
-     select 0 as place, s.account_id
+     select 0 as position, s.account_id
      union all
-     select r.place, fit.account_id
+     select r.position, fit.account_id
      from (values (1, asked.mobile_number_1, asked.account_number_1),
          (2, asked.mobile_number_2, asked.account_number_2))
-       as r(place, mobile_number, account_number)
+       as r(position, mobile_number, account_number)
      cross join lateral (
        (select n.account_id from account n
         where r.account_number <> '' and n.institution_id = s.institution_id

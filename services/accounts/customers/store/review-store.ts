@@ -47,18 +47,18 @@ export async function insertReview(tx: Queryable, review: NewReview): Promise<vo
   ])
 }
 
-const placeStatement = sql(
-  'review_place',
+const wantedNumberStatement = sql(
+  'review_wanted_number',
   `select a.institution_id as "institutionId", a.mobile_number as "mobileNumber"
    from review r join account a on a.account_id = r.account_id where r.review_id = $1`,
 )
 
 /** The number that a review's account wants to have; undefined for an unknown review. Locks nothing. */
-export function readReviewPlace(
+export function readWantedNumber(
   db: Queryable,
   reviewId: string,
 ): Promise<{ institutionId: string; mobileNumber: string } | undefined> {
-  return db.row(placeStatement, [reviewId])
+  return db.row(wantedNumberStatement, [reviewId])
 }
 
 /** The callback of what ended; none without a URL. */

@@ -1,7 +1,7 @@
 // Maps payweave.accounts.v1.SettlementPostingService to the job and back.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { pageOf, pageSizeOf, placeIn, tokenOf } from '#core/paging.ts'
+import { cursorIn, pageOf, pageSizeOf, tokenOf } from '#core/paging.ts'
 import type { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { postPayment, type RetryOptions, retrySettlement } from '../operations/settlement-retry.ts'
 import {
@@ -41,7 +41,7 @@ export function settlementPostingService(
     },
     async getBackfill({ settlementId, pageSize, pageToken }) {
       const size = pageSizeOf(pageSize, defaultPageSize)
-      const after = placeIn(pageToken)
+      const after = cursorIn(pageToken)
       const state = await readBackfill(db)
       const [refusedCount, found] = await Promise.all([
         countRefusals(db),

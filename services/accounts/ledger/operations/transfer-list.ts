@@ -1,5 +1,5 @@
 // The list of a project's transfers, page by page.
-import { placeIn, tokenOf } from '#core/paging.ts'
+import { cursorIn, tokenOf } from '#core/paging.ts'
 import type { Queryable } from '#platform/db/db.ts'
 import type { Transfer } from '../store/ledger-store.ts'
 import { findTransfers, type TransferFilter } from '../store/transfer-list-store.ts'
@@ -29,17 +29,17 @@ export async function listTransfers(
     ...filter
   }: TransferFilter & { limit: number; pageToken: string; scan?: number },
 ): Promise<TransferPage> {
-  const place = placeIn(pageToken)
+  const cursor = cursorIn(pageToken)
   const isFiltered = filter.method !== '' || filter.account !== undefined
   const { transfers, end } = await findTransfers(q, {
     ...filter,
-    after: place && { timeUs: place.at, id: place.id },
+    after: cursor && { timeUs: cursor.at, id: cursor.id },
     // One more than the page shows whether another follows.
     limit: limit + 1,
     scan: isFiltered ? scan : limit + 1,
   })
   const page = transfers.slice(0, limit)
-  const next = transfers.length > limit ? page.at(-1)?.place : end
+  const next = transfers.length > limit ? page.at(-1)?.cursor : end
   return {
     transfers: page,
     nextPageToken: next === undefined ? '' : tokenOf(next.timeUs, next.id),

@@ -1,5 +1,5 @@
 // Statements on the cursor of the backfill, and on which settlements the ledger has.
-import type { Place } from '#core/paging.ts'
+import type { Cursor } from '#core/paging.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 
 /** The job as it stands. */
@@ -145,14 +145,14 @@ const listStatement = sql(
    order by refuse_time, settlement_id limit $1`,
 )
 
-/** A refusal with its time, also in microseconds since 1970: its place in the list. */
+/** A refusal with its time, also in microseconds since 1970 for its cursor. */
 export type ListedRefusal = Refusal & { refuseTime: Date; refuseUs: bigint }
 
-/** Refusals, oldest first, or the one of a settlement, behind a place in microseconds. Locks nothing. */
+/** Refusals, oldest first, or the one of a settlement, behind a cursor in microseconds. Locks nothing. */
 export function listRefusals(
   db: Queryable,
   limit: number,
-  after?: Place,
+  after?: Cursor,
   settlementId?: string,
 ): Promise<ListedRefusal[]> {
   return db.rows(listStatement, [limit, after?.at, after?.id, settlementId])

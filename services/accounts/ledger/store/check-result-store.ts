@@ -41,10 +41,10 @@ export async function unlockCheck(session: Queryable): Promise<void> {
 const dueStatement = sql(
   'ledger_check_due',
   `select own.name
-   from unnest($1::text[]) with ordinality own (name, place) left join ledger_check c using (name)
+   from unnest($1::text[]) with ordinality own (name, position) left join ledger_check c using (name)
    where not exists (select from ledger_check where name = any($1)
      and try_time >= clock_now() - $2 * interval '1 millisecond')
-   order by c.try_time nulls first, own.place`,
+   order by c.try_time nulls first, own.position`,
 )
 
 /**

@@ -210,10 +210,10 @@ export function lineValues(
   drafts: readonly Pick<TransferDraft, 'projectId' | 'transferId' | 'lines'>[],
 ): unknown[] {
   const lines = drafts.flatMap((draft, index) =>
-    draft.lines.map(({ address, ...line }, place) => ({
+    draft.lines.map(({ address, ...line }, lineIndex) => ({
       ...line,
       transfer: index + 1,
-      place: place + 1,
+      lineNumber: lineIndex + 1,
       internal: 'internal' in address ? address.internal : undefined,
       key: 'internal' in address ? undefined : holderKey(address, line.currency),
     })),
@@ -222,7 +222,7 @@ export function lineValues(
     column('uuid', drafts, ({ projectId }) => projectId),
     column('uuid', drafts, ({ transferId }) => transferId),
     column('integer', lines, ({ transfer }) => transfer),
-    column('smallint', lines, ({ place }) => place),
+    column('smallint', lines, ({ lineNumber }) => lineNumber),
     column('uuid', lines, ({ key }) => key?.holderId),
     column('text', lines, ({ key }) => key?.holder),
     column('text', lines, ({ internal }) => internal),

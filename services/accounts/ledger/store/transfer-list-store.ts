@@ -18,14 +18,14 @@ export type TransferFilter = MicrosWindow & {
   reference: string
 }
 
-/** A place in the list: the time of a transfer in microseconds since 1970, and its id. */
-export type TransferPlace = { timeUs: bigint; id: string }
+/** The cursor of the list: the time of a transfer in microseconds since 1970, and its id. */
+export type TransferCursor = { timeUs: bigint; id: string }
 
 /** Part of the list. */
 export type FoundTransfers = {
-  transfers: (Transfer & { place: TransferPlace })[]
+  transfers: (Transfer & { cursor: TransferCursor })[]
   /** The last transfer that was looked at, while others may follow it; undefined at the end of the list. */
-  end: TransferPlace | undefined
+  end: TransferCursor | undefined
 }
 
 const isInPart = `x.post_time >= ${instant('$2')} and x.post_time < coalesce(${instant('$3')}, 'infinity')
@@ -78,13 +78,13 @@ type ListRow = { end_us: bigint | null; end_id: string | null } & (
 )
 
 /**
- * Transfers of a project, newest first, after a place: at most `limit` of the `scan` that it looks at, so that no filter of the project's
+ * Transfers of a project, newest first, after a cursor: at most `limit` of the `scan` that it looks at, so that no filter of the project's
  * own transfers makes it read the whole list. By a customer's account it also reads past the account's postings of other projects, which
  * `scan` does not count: that read has no bound but the number of these postings.
  */
 export async function findTransfers(
   q: Queryable,
-  filter: TransferFilter & { limit: number; scan: number; after: TransferPlace | undefined },
+  filter: TransferFilter & { limit: number; scan: number; after: TransferCursor | undefined },
 ): Promise<FoundTransfers> {
   const { projectId, account, method, reference, startUs, endUs, limit, scan, after } = filter
   const internal = account !== undefined && 'internal' in account ? account.internal : null
@@ -113,7 +113,7 @@ export async function findTransfers(
         : [
             {
               ...transferOf(projectId, row),
-              place: { timeUs: row.time_us, id: row.transfer_id },
+              cursor: { timeUs: row.time_us, id: row.transfer_id },
             },
           ],
     ),
