@@ -1,6 +1,8 @@
 // Statements that find the events that still lack confirmations, and record those that came.
+
+import { asyncCommit } from '#platform/db/async-commit.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
-import { asyncCommit, pendingRows } from './outbox-store.ts'
+import { pendingRows } from './outbox-store.ts'
 
 const unansweredStatement = sql(
   'outbox_unanswered',

@@ -1,4 +1,5 @@
 // Statements that write, claim and delete outbox rows. Does not publish: no network call runs here.
+import { asyncCommit } from '#platform/db/async-commit.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 
 /** An event, to be written in the transaction of the change that it announces. */
@@ -68,16 +69,8 @@ export async function insertEvent(tx: Queryable, event: OutboxEvent): Promise<vo
   await tx.run(insertStatement, outboxValues(event))
 }
 
-/**
- * The first term of a `with` that makes its statement commit asynchronously. The records of publisher and confirmer
- * need not be on disk when the statement returns: if the database crashes, an event whose record was lost is claimed,
- * published or asked about once more, and the inbox deduplicates it. This leaves the disk to the commits that callers
- * wait for. The outer statement has to read the term, or PostgreSQL does not evaluate it.
- */
-export const asyncCommit = `async_commit as materialized (
-     select set_config('synchronous_commit', 'off', true) as commits
-   )`
-
+// The records of publisher and confirmer commit asynchronously: an event whose record was lost is claimed, published or asked about once
+// more, and the inbox deduplicates it.
 const claimStatement = sql(
   'outbox_claim',
   `with ${asyncCommit}, fresh as (

@@ -11,7 +11,6 @@ import { startRetention } from './retention.ts'
 import type { InboxClient } from './without-broker.ts'
 
 export {
-  asyncCommit,
   insertEvent,
   leasedUntil,
   type OutboxEvent,

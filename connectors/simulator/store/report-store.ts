@@ -1,8 +1,8 @@
 // Statements on due reports, and on the payouts and refunds behind some.
 import { arrayParameter } from '#platform/db/arrays.ts'
+import { asyncCommit } from '#platform/db/async-commit.ts'
 import { byKey } from '#platform/db/by-key.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
-import { asyncCommit } from '#platform/events/outbox.ts'
 import type { Report } from '../domain/report.ts'
 
 const insertPayoutsStatement = sql(

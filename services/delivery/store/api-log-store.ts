@@ -1,7 +1,7 @@
 // Statements on the API log. An entry's id is a UUID v7, so its order is that of time.
 import { type ArrayType, arrayParameter } from '#platform/db/arrays.ts'
+import { asyncCommit } from '#platform/db/async-commit.ts'
 import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
-import { asyncCommit } from '#platform/events/outbox-store.ts'
 
 /** A request as lists show it. */
 export type LoggedRequestRow = {

@@ -1,8 +1,8 @@
 // Statements that record the outcome of attempts. The verdict is decided by the caller.
 import { type ArrayType, arrayParameter } from '#platform/db/arrays.ts'
+import { asyncCommit } from '#platform/db/async-commit.ts'
 import { byKey } from '#platform/db/by-key.ts'
 import { type Database, type Queryable, sql } from '#platform/db/db.ts'
-import { asyncCommit } from '#platform/events/outbox.ts'
 import type { Claimed, DeliveryState, PostEnd, Verdict } from '../domain/delivery.ts'
 import { urlDigest, urlKey } from '../domain/url-key.ts'
 

@@ -1,8 +1,8 @@
 // Claims tasks for the back end, reads their contents and marks them done.
 import type { PaymentState } from '#core/payment/words.ts'
+import { asyncCommit } from '#platform/db/async-commit.ts'
 import { byKey } from '#platform/db/by-key.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
-import { asyncCommit } from '#platform/events/outbox.ts'
 import type { Backlog } from '#platform/telemetry/metrics.ts'
 import type { BackendCall, CallOf, Charge } from '../domain/backend-call.ts'
 import type { Task } from '../domain/transition.ts'

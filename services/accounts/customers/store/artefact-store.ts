@@ -1,5 +1,6 @@
 // Statements on artefacts and their encrypted chunks.
 
+import { asyncCommit } from '#platform/db/async-commit.ts'
 import { byKey } from '#platform/db/by-key.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { ListedArtefact } from '../domain/account.ts'
@@ -15,11 +16,16 @@ export type NewArtefact = {
 
 const insertStatement = sql(
   'artefact_insert',
-  `insert into artefact (artefact_id, project_id, field, media_type, key_sealed)
-   select $1, project_id, $3, $4, $5 from project where project_id = $2`,
+  `with ${asyncCommit}
+   insert into artefact (artefact_id, project_id, field, media_type, key_sealed)
+   select $1, project_id, $3, $4, $5 from project, async_commit
+   where project_id = $2 and async_commit.commits = 'off'`,
 )
 
-/** Inserts an artefact of an upload under way; false for an unknown project. */
+/**
+ * Inserts an artefact of an upload under way; false for an unknown project. This commit and those of the chunks do not wait for the
+ * disk: the commit that attaches the artefact to its review does, and the log of PostgreSQL is written in order.
+ */
 export async function insertArtefact(db: Queryable, artefact: NewArtefact): Promise<boolean> {
   const { artefactId, projectId, field, mediaType, keySealed } = artefact
   return (await db.run(insertStatement, [artefactId, projectId, field, mediaType, keySealed])) === 1
@@ -27,10 +33,12 @@ export async function insertArtefact(db: Queryable, artefact: NewArtefact): Prom
 
 const insertChunkStatement = sql(
   'artefact_chunk_insert',
-  `insert into artefact_chunk (artefact_id, chunk_index, ciphertext) values ($1, $2, $3)`,
+  `with ${asyncCommit}
+   insert into artefact_chunk (artefact_id, chunk_index, ciphertext)
+   select $1, $2, $3 from async_commit where async_commit.commits = 'off'`,
 )
 
-/** Inserts the next chunk of an artefact, encrypted. */
+/** Inserts the next chunk of an artefact, encrypted; its commit does not wait for the disk, as that of `insertArtefact`. */
 export async function insertChunk(
   db: Queryable,
   artefactId: string,
