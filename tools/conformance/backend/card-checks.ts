@@ -11,6 +11,7 @@ import {
   demandCoherent,
   demandExecuted,
   demandStatus,
+  isExecuted,
   reported,
   shownAmount,
 } from './check.ts'
@@ -109,6 +110,8 @@ export const cardChecks: readonly BackendCheck[] = [
       const withdrawals = [{ chargeId, reason: WithdrawReason.CANCELLED }]
       await Promise.all([submitIfTaken(submit), context.charges.withdrawCharges({ withdrawals })])
       await delay(context.map.settle_ms, undefined, { signal: context.signal })
+      // The report of an executed charge may take longer than that.
+      if (await isExecuted(context, 'charge', chargeId)) await reported(context, chargeId, 'PAID')
       const reports = context.reports.of(chargeId)
       demandCoherent(reports)
       const isPaid = reports.some(({ outcome }) => outcome === 'PAID')

@@ -245,6 +245,15 @@ async function executionsOf(url: string, kind: string, id: string) {
   return executions
 }
 
+/** Whether the back end executed a reference; false without its log. */
+export async function isExecuted(
+  { executionsUrl }: CheckContext,
+  kind: 'charge',
+  id: string,
+): Promise<boolean> {
+  return executionsUrl !== undefined && (await executionsOf(executionsUrl, kind, id)).length > 0
+}
+
 /** Fails unless the back end executed a reference exactly `times` times, with this amount; does nothing without its log. */
 export async function demandExecuted(
   { executionsUrl }: CheckContext,
