@@ -23,7 +23,7 @@ export type Admission = {
    * request too many.
    */
   admit(request: IncomingMessage, response: ServerResponse): Admitted
-  /** Frees the slot of a request that only waits from now on; it still counts for its connection. */
+  /** Frees the slot of a request that only waits from now on. Its body stays in memory, so its bytes count until its response has ended. */
   yieldSlot(request: IncomingMessage): void
 }
 
@@ -37,11 +37,17 @@ export function createAdmission(limits: AdmissionLimits): Admission {
   let requests = 0
   let bodiesBytes = 0
 
-  function release(pending: Pending): void {
+  function freeSlot(pending: Pending): void {
     if (!pending.hasSlot) return
     pending.hasSlot = false
     requests -= 1
+  }
+
+  function release(pending: Pending): void {
+    freeSlot(pending)
     bodiesBytes -= pending.bodyBytes
+    // Response and connection both close.
+    pending.bodyBytes = 0
   }
 
   function pendingOn(socket: Socket): Set<Pending> {
@@ -69,7 +75,7 @@ export function createAdmission(limits: AdmissionLimits): Admission {
       const bodyBytes = announcedBytes(request, limits.maxBodyBytes)
       const isBusy =
         requests >= limits.maxRequests || bodiesBytes + bodyBytes > limits.maxBodiesBytes
-      const pending = { bodyBytes, hasSlot: !isBusy }
+      const pending = { bodyBytes: isBusy ? 0 : bodyBytes, hasSlot: !isBusy }
       onConnection.add(pending)
       response.once('close', () => {
         onConnection.delete(pending)
@@ -83,7 +89,7 @@ export function createAdmission(limits: AdmissionLimits): Admission {
     },
     yieldSlot(request) {
       const pending = pendings.get(request)
-      if (pending !== undefined) release(pending)
+      if (pending !== undefined) freeSlot(pending)
     },
   }
 }

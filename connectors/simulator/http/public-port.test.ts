@@ -132,6 +132,22 @@ describe('requests in flight', () => {
     await eventually(() => expect(taken()).toBe(1))
   })
 
+  it('requests in flight that only wait still count with their bodies', async () => {
+    const { port, answer, taken } = await start({ maxBodyBytes: 100, maxBodiesBytes: 250 })
+    const whole = `${post('/wait', 100)}${'x'.repeat(100)}`
+    const waiting = [connect(port), connect(port)]
+    for (const one of waiting) one.write(whole)
+    await eventually(() => expect(taken()).toBe(2))
+    const third = connect(port)
+    third.write(whole)
+    expect(await third.closed).toMatch(/^HTTP\/1\.1 503 /)
+    answer()
+    for (const one of waiting) expect(await one.answers(1)).toMatch(/^HTTP\/1\.1 200 /)
+    const fourth = connect(port)
+    fourth.write(whole)
+    expect(await fourth.answers(1)).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
   it('requests in flight on one connection are limited: a client that sends more without reading is disconnected', async () => {
     const { port, taken } = await start({ maxPipelined: 3 })
     const greedy = connect(port)

@@ -8,7 +8,7 @@ import {
   TailDeliveriesRequestSchema,
 } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { GetPaymentRequestSchema, PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
-import { enveloped } from '../../testing/rpc/call-streams.ts'
+import { dialCallStream, enveloped } from '../../testing/rpc/call-streams.ts'
 import { bearerCredential, listeningLog, newSecrets } from '../../testing/rpc/harness.ts'
 import { errorOf, errorOfBytes, type Way, ways } from '../../testing/rpc/raw-calls.ts'
 import { serveRpc } from '../server/server.ts'
@@ -109,4 +109,14 @@ describe('a stream', () => {
     const after = await errorOf('gRPC over HTTP/2', { port, path, headers })
     expect(after).toMatchObject({ code: 'Unauthenticated', reason: 'UNAUTHENTICATED' })
   })
+
+  it.each([undefined, 'x'])(
+    'a stream of calls does not outlive the bearer that opened it, with the time-out %s',
+    async (timeout) => {
+      const { port } = await start({ expires: new Date(Date.now() + 1_500).toISOString() })
+      const { stream, ended } = await dialCallStream(port, { ...headers, timeout })
+      expect(await ended).toBe('4')
+      expect(stream.destroyed).toBe(true)
+    },
+  )
 })

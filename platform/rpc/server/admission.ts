@@ -146,8 +146,8 @@ const grpcTimeout = /^(\d{1,8})([numSMH])$/
 const connectTimeout = /^\d{1,10}$/
 
 /**
- * The deadline of the call, and the time-out header set to it. No call outlives the bearer that it was made with. A
- * malformed header is left alone: Connect refuses the call for it.
+ * The deadline of the call, and the time-out header set to it. No call outlives the bearer that it was made with, also where calls
+ * need no deadline. A malformed header is left alone: Connect refuses the call for it.
  */
 function applyDeadline(
   rpc: Rpc,
@@ -157,11 +157,15 @@ function applyDeadline(
   const grpc = headers['content-type']?.startsWith('application/grpc') ?? false
   const name = grpc ? 'grpc-timeout' : 'connect-timeout-ms'
   const sent = headers[name]
-  const requestedMs = sent === undefined ? rpc.defaultTimeoutMs : readTimeout(String(sent), grpc)
+  const readMs = sent === undefined ? rpc.defaultTimeoutMs : readTimeout(String(sent), grpc)
+  const expiresMs = caller?.expiresMs
+  const isEndless = rpc.defaultTimeoutMs === undefined
+  const requestedMs =
+    readMs ?? (isEndless && expiresMs !== undefined ? rpc.maxTimeoutMs : undefined)
   if (requestedMs === undefined) return undefined
-  const leftMs = caller?.expiresMs === undefined ? rpc.maxTimeoutMs : caller.expiresMs - Date.now()
+  const leftMs = expiresMs === undefined ? rpc.maxTimeoutMs : expiresMs - Date.now()
   const timeoutMs = Math.min(Math.ceil(requestedMs), rpc.maxTimeoutMs, Math.max(leftMs, 1))
-  if (sent === undefined || timeoutMs < requestedMs)
+  if (sent === undefined || (readMs !== undefined && timeoutMs < readMs))
     headers[name] = `${timeoutMs}${grpc ? 'm' : ''}`
   return Date.now() + timeoutMs
 }
