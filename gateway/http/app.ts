@@ -17,6 +17,7 @@ import { merchantPaymentRoutes } from '../routes/merchant/payments.ts'
 import { paymentRoutes } from '../routes/payments/routes.ts'
 import { quoteRoutes } from '../routes/quote/routes.ts'
 import { bodyLimits, parseBodies } from './body/body-parsers.ts'
+import { isMediaType } from './body/media-type.ts'
 import { formParser } from './body/multipart.ts'
 import { clientErrorHandler, handleClientErrors } from './client-error-handler.ts'
 import { refusal } from './envelope.ts'
@@ -102,6 +103,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   app.decorateRequest('edge')
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
+    nameMalformedType(request)
     const refused = refusalAtStart(request, table)
     if (refused === undefined && isTooMuch(request, inFlight)) refuseOverload(request, reply, done)
     else done(refused)
@@ -127,6 +129,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   }
   closeConnectionsOnStop(app, drain, settings.stopGraceMs ?? stopGraceMs)
   return { app, inFlight, drain, makeDocuments }
+}
+
+/** Gives a body with a malformed type one that no parser takes: Fastify would refuse it before its size, which comes first. */
+function nameMalformedType({ headers }: FastifyRequest): void {
+  const type = headers['content-type']
+  if (type !== undefined && !isMediaType(type)) headers['content-type'] = 'application/octet-stream'
 }
 
 /** Whether a request exceeds the limit of the process. Health checks never do. */

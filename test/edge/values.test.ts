@@ -201,6 +201,9 @@ describe('a value of a route to come', () => {
     ['credit_party', [{ key: 'a' }], 'credit_party[0].value', 'MISSING_PARAMETER'],
     ['credit_party', [{ key: 'currency', value: 'ZZZ' }], 'credit_party[0].value'],
     ['credit_party', [{ key: 'mobile_number', value: '12' }], 'credit_party[0].value'],
+    ['credit_party', [{ key: 'account_type', value: 'two\nlines' }], 'credit_party[0].value'],
+    ['credit_party', [{ key: 'unknown', value: 'two\nlines' }], 'credit_party[0].value'],
+    ['credit_party', [{ key: 'metadata', value: 'bell\u0007' }], 'credit_party[0].value'],
     [
       'credit_party',
       [
@@ -224,6 +227,7 @@ describe('a value of a route to come', () => {
     ['fees', [fee('0', 'USD'), fee('1.5', 'TTD', 'tip')]],
     ['debit_party', { mobile_number: '868 350-1234', currency: 'TTD', metadata: 'two\nlines' }],
     ['credit_party', [{ key: 'mobile_number', value: '' }]],
+    ['credit_party', [{ key: 'metadata', value: 'two\nlines' }]],
     ['transaction_date', '2026-02-20T10:00:00.5Z'],
     ['session_token_enc', 'A'.repeat(16_384)],
   ])('a good value in either shape of a transfer passes: %s = %j', async (field, value) => {

@@ -4,6 +4,13 @@
 const maxTypeLength = 256
 const maxListLength = 2_048
 
+const mediaType = /^\s*[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/
+
+/** Whether a `Content-Type` begins with a type and a subtype (RFC 9110, section 8.3.1). */
+export function isMediaType(text: string): boolean {
+  return mediaType.test(text)
+}
+
 /** Whether a `Content-Type` is JSON in UTF-8: no parameter but one `charset`. */
 export function isJsonType(text: string): boolean {
   if (text.length > maxTypeLength) return false

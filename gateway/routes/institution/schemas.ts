@@ -16,7 +16,9 @@ import {
   text,
 } from '../schema-values.ts'
 
-const keyValuePairs = list(record({ key: text(1, 64), value: text(0, 1000) }), 0, 32)
+/** Only the value of `metadata` may have more than one line: `joinPairs` refuses it elsewhere. */
+const pairValue = Type.String({ minLength: 0, ...multilineText(1000) })
+const keyValuePairs = list(record({ key: text(1, 64), value: pairValue }), 0, 32)
 
 /** Longest text of each field of a party, in both of its shapes. */
 export const partyLengths = {

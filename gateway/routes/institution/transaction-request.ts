@@ -3,7 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Static } from 'typebox'
 import { fingerprint } from '#core/identity/digest.ts'
-import { characterCount } from '#core/text/text.ts'
+import { characterCount, findForbiddenCharacter } from '#core/text/text.ts'
 import {
   type CreateTransactionRequestSchema,
   TransactionType,
@@ -114,8 +114,12 @@ function joinPairs(pairs: { key: string; value: string }[], path: string) {
   const fields: PartyFields = {}
   const paths: Partial<Record<PartyName, string>> = {}
   for (const [index, { key, value }] of pairs.entries()) {
-    if (!isPartyName(key)) continue
     const pairPath = `${path}[${index}]`
+    const forbidden = findForbiddenCharacter(value, { multiline: key === 'metadata' })
+    if (forbidden !== undefined) {
+      throw invalidField(`${pairPath}.value`, `must not contain ${forbidden}`)
+    }
+    if (!isPartyName(key)) continue
     if (paths[key] !== undefined) throw invalidField(`${pairPath}.key`, 'must not come twice')
     if (characterCount(value) > partyLengths[key]) {
       throw invalidField(`${pairPath}.value`, `must have at most ${partyLengths[key]} characters`)

@@ -3,6 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf'
 import { expect, it } from 'vitest'
 import {
+  CreatePersonalAccountRequestSchema,
+  RegisterAccountRequestSchema,
+  UploadHeaderSchema,
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
+import {
   CheckLedgerRequestSchema,
   PostTransferRequestSchema,
 } from '#gen/payweave/accounts/v1/ledger_pb.js'
@@ -43,6 +48,17 @@ it('an id in a choice gets lower case when it is chosen', () => {
   const { postings: lowered } = loweredOf(PostTransferRequestSchema, { postings })
   expect(lowered[0]?.address?.holder).toEqual({ case: 'accountId', value: id })
   expect(lowered[1]?.address?.holder).toEqual({ case: undefined })
+})
+
+it('the request id that a callback shows stays as it was sent', () => {
+  for (const type of [
+    CreatePersonalAccountRequestSchema,
+    RegisterAccountRequestSchema,
+    UploadHeaderSchema,
+  ]) {
+    const shown = loweredOf(type, { projectId: upper, requestId: upper })
+    expect(shown).toMatchObject({ projectId: id, requestId: upper })
+  }
 })
 
 it('a message without ids needs no change', () => {

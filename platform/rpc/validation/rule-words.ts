@@ -22,6 +22,10 @@ const patterns: ReadonlyArray<readonly [pattern: string, words: string]> = [
   ['^[A-Z0-9_]{1,64}$', 'must be 1 to 64 capitals, digits and underscores'],
   ['^[A-Z][A-Z0-9_]{0,63}$', 'must be 1 to 64 capitals, digits and underscores, a capital first'],
   ['^[a-z0-9_]{1,64}$', 'must be 1 to 64 lower-case letters, digits and underscores'],
+  [
+    '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$',
+    'must be a UUID',
+  ],
   ['^[0-9a-f]{8}$', 'must be 8 hex digits'],
   ['^[a-z0-9-]{1,32}$', 'must be 1 to 32 small letters, digits and hyphens'],
   ['^[a-z.]{1,20}$', 'must be the name of a file of keys'],

@@ -36,7 +36,7 @@ describe('a personal account', { concurrent: true }, () => {
   it('a personal account waits for its review, is found by nobody until then, and is reported signed when it is done', async () => {
     const callback = callbackReceiver(mesh)
     const profile = newProfile()
-    const requestId = randomUUID()
+    const requestId = randomUUID().toUpperCase()
     const askedMs = Date.now()
     const made = await demo.call('POST', '/account/personal_account', {
       headers: { 'PW-request-id': requestId },

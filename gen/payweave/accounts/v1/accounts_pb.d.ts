@@ -593,7 +593,7 @@ export declare type CreatePersonalAccountRequest = Message<"payweave.accounts.v1
   projectId: string;
 
   /**
-   * Request id of the call (UUID): the callback shows it.
+   * Request id of the call (UUID): the callback shows it, as it was sent.
    *
    * @generated from field: string request_id = 2;
    */
@@ -707,7 +707,7 @@ export declare type UploadHeader = Message<"payweave.accounts.v1.UploadHeader"> 
   projectId: string;
 
   /**
-   * Request id of the call (UUID): the callback shows it.
+   * Request id of the call (UUID): the callback shows it, as it was sent.
    *
    * @generated from field: string request_id = 2;
    */
@@ -884,7 +884,7 @@ export declare type RegisterAccountRequest = Message<"payweave.accounts.v1.Regis
   projectId: string;
 
   /**
-   * Request id of the call (UUID): the callback shows it.
+   * Request id of the call (UUID): the callback shows it, as it was sent.
    *
    * @generated from field: string request_id = 2;
    */
