@@ -1,5 +1,6 @@
 // Statements on artefacts and their encrypted chunks.
 
+import { arrayParameter } from '#platform/db/arrays.ts'
 import { asyncCommit } from '#platform/db/async-commit.ts'
 import { byKey } from '#platform/db/by-key.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
@@ -31,21 +32,27 @@ export async function insertArtefact(db: Queryable, artefact: NewArtefact): Prom
   return (await db.run(insertStatement, [artefactId, projectId, field, mediaType, keySealed])) === 1
 }
 
-const insertChunkStatement = sql(
-  'artefact_chunk_insert',
+const insertChunksStatement = sql(
+  'artefact_chunks_insert',
   `with ${asyncCommit}
    insert into artefact_chunk (artefact_id, chunk_index, ciphertext)
-   select $1, $2, $3 from async_commit where async_commit.commits = 'off'`,
+   select $1::uuid, $2::integer + c.n - 1, c.ciphertext
+   from unnest($3::bytea[]) with ordinality as c (ciphertext, n), async_commit
+   where async_commit.commits = 'off'`,
 )
 
-/** Inserts the next chunk of an artefact, encrypted; its commit does not wait for the disk, as that of `insertArtefact`. */
-export async function insertChunk(
+/**
+ * Inserts the next chunks of an artefact, encrypted, from the index `first` on. Their commit does not wait for the disk, as that of
+ * `insertArtefact`.
+ */
+export async function insertChunks(
   db: Queryable,
   artefactId: string,
-  chunkIndex: number,
-  ciphertext: Buffer,
+  first: number,
+  ciphertexts: readonly Buffer[],
 ): Promise<void> {
-  await db.run(insertChunkStatement, [artefactId, chunkIndex, ciphertext])
+  const chunks = arrayParameter('bytea', ciphertexts)
+  await db.run(insertChunksStatement, [artefactId, first, chunks])
 }
 
 /** An artefact whose last chunk is stored. */
