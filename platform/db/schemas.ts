@@ -1,5 +1,5 @@
 // Which folders of migrations make each service's schema, in the order in which they run.
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Tables of the platform that a schema holds besides its service's own. */
@@ -27,9 +27,20 @@ function folderOf(service: SchemaOwner): string {
   return join(service === 'simulator' ? 'connectors' : 'services', service)
 }
 
-/** Absolute folders for `migrate`: the platform's first, since a service's tables depend on them. */
+/**
+ * Absolute folders for `migrate`: the platform's first, since a service's tables depend on them; then the service's own, and the
+ * folders in it, where it has more files than one folder holds.
+ */
 export function migrationFolders(service: SchemaOwner): string[] {
   const own = join(root, folderOf(service), 'migrations')
   const folders = shared[service].map((name) => join(root, 'platform', 'db', 'migrations', name))
-  return existsSync(own) ? [...folders, own] : folders
+  return existsSync(own) ? [...folders, own, ...foldersIn(own)] : folders
+}
+
+function foldersIn(folder: string): string[] {
+  const entries = readdirSync(folder, { withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(folder, name))
+    .toSorted()
 }

@@ -39,16 +39,11 @@ export function ledgerLines(moved: MoneyMoved): Line[] {
       address: sideOf(creditAccountId),
       currency,
       amountMinor: creditMinor(moved),
-      feeMinor:
-        creditAccountId === undefined ? 0n : least(fees.recipientPaysMinor, creditMinor(moved)),
+      feeMinor: creditAccountId === undefined ? 0n : fees.recipientPaysMinor,
     },
     ...feeLines(moved),
     ...exchangeLines(moved),
   ].filter((line) => line.amountMinor !== 0n)
-}
-
-function least(one: bigint, other: bigint): bigint {
-  return one < other ? one : other
 }
 
 function sideOf(accountId: string | undefined): Line['address'] {

@@ -33,7 +33,7 @@ beforeAll(async () => {
   await demo.personal(profile)
   await eventually(async () => tokenOf(await demo.session(lookup)))
   received.push(await receive('1.00'), await receive('2.00', { description: 'Second' }))
-  received.push(await receive('3.00', { fees: { recipient_pays: '0.25' } }))
+  received.push(await receive('3.00', { fees: { recipient_pays: '2.00' } }))
 })
 
 describe('a history', () => {
@@ -54,8 +54,8 @@ describe('a history', () => {
     const byId = (id: unknown) => transactions.find((one) => one['transaction_id'] === id)
     expect(byId(received[2])).toMatchObject({
       type: 'credit',
-      amount: '2.75',
-      fees: '0.25',
+      amount: '1.00',
+      fees: '2.00',
       currency: 'USD',
       status: 'completed',
       transaction_method: 'p2p',
@@ -67,7 +67,7 @@ describe('a history', () => {
 
   it('a history shows another project that money moved, and none of our words', async () => {
     const { transactions } = await historyOf(accountClient(mesh, 'other'))
-    expect(transactions.map(({ amount }) => amount)).toContain('2.75')
+    expect(transactions.map(({ amount }) => amount)).toContain('1.00')
     for (const { transaction_id, description, metadata } of transactions) {
       expect(received).not.toContain(transaction_id)
       expect([description, metadata]).toEqual(['', {}])

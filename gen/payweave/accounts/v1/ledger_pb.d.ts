@@ -79,7 +79,8 @@ export declare type Posting = Message<"payweave.accounts.v1.Posting"> & {
   amount?: Money | undefined;
 
   /**
-   * The fees within the amount, zero or above, in the same currency: shown in the holder's history.
+   * The fees, zero or above, in the same currency: shown in the holder's history. A debit has them within its amount; a credit
+   * comes without them.
    *
    * @generated from field: int64 fee_minor_units = 3;
    */

@@ -82,8 +82,9 @@ export function requireLines(projectId: string, lines: readonly Line[]): void {
     requireCurrency(currency, `${field}.amount.currency`)
     if (amountMinor === 0n) refuse(`${field}.amount`, 'must not be zero')
     requireAmountSize(magnitude(amountMinor))
-    if (feeMinor < 0n || feeMinor > magnitude(amountMinor)) {
-      refuse(`${field}.fee_minor_units`, 'must be zero to the amount')
+    // A credit comes without its fee, a debit has it within.
+    if (feeMinor < 0n || (amountMinor < 0n && feeMinor > -amountMinor)) {
+      refuse(`${field}.fee_minor_units`, 'must be zero or above, and within a debit')
     }
     sums.set(currency, (sums.get(currency) ?? 0n) + amountMinor)
   }
