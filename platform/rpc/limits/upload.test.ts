@@ -5,6 +5,7 @@ import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { startStopwatch } from '../../../test/support/stopwatch.ts'
 import { startUploads } from '../../testing/rpc/harness.ts'
 import { createRpcClient, createRpcPool } from '../client/client.ts'
+import { maxMessageBytes } from './limits.ts'
 
 const chunkBytes = 64 * 1024
 const closers: Array<() => Promise<unknown>> = []
@@ -46,11 +47,12 @@ describe('a streaming caller', () => {
 
   it('a streaming caller may send more than one message may hold', async () => {
     const { client } = await startReceiving()
+    const chunks = maxMessageBytes / chunkBytes + 1
     async function* parts() {
-      for (let count = 0; count < 200; count++) yield chunk()
+      for (let count = 0; count < chunks; count++) yield chunk()
     }
     const answer = await client.uploadPersonalAccount(parts())
-    expect(answer.mobileNumberAsSent).toBe(String(200 * chunkBytes))
+    expect(answer.mobileNumberAsSent).toBe(String(chunks * chunkBytes))
   })
 
   it('a streaming caller that breaks off never looks like one that ended', async () => {

@@ -156,7 +156,7 @@ it('every list of the console that a person can download is a command of payweav
 
 describe.each(localPeople.filter(({ project }) => project !== 'other'))('$role', ({ id, role }) => {
   const linksIn = ({ text }: { text: string }) => {
-    const [, navigation = ''] = /<nav class="navigation"[^>]*>(.*?)<\/nav>/s.exec(text) ?? []
+    const [, navigation = ''] = /<nav class="nav"[^>]*>(.*?)<\/nav>/s.exec(text) ?? []
     return [...navigation.matchAll(/href="([^"]+)"/g)].map(([, href = '']) => href)
   }
 
