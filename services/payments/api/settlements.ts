@@ -15,6 +15,7 @@ import {
   listSettlements,
   listSettlementsOf,
   listSettlementsOfPayment,
+  listSettlementsOfReferences,
   type SettlementRecord,
   type SettlementWindow,
 } from '../store/settlement-store.ts'
@@ -27,7 +28,7 @@ const firstToken = '00000000-0000-0000-0000-000000000000'
 
 /**
  * The handlers of SettlementService. A page of `listSettlements` ends before the first settlement so young that an older one may still be
- * committed, so that a reader by token misses none. Refuses one time without the other, and a connector without times, with
+ * committed, so that a reader by token misses none. Refuses one time without the other, and a connector without times or references, with
  * INVALID_PARAMETER. `listProjectSettlements` rejects as `projectOf` does, and for a page token that is not ours with
  * INVALID_PARAMETER. Both reject as a Queryable does.
  */
@@ -37,15 +38,11 @@ export function settlementService(
 ): ServiceImpl<typeof SettlementService> {
   return {
     async listSettlements(request) {
-      const { pageSize, pageToken, settlementId, paymentId } = request
+      const { pageSize, pageToken } = request
       const afterId = pageToken === '' ? firstToken : pageToken
-      if (settlementId !== '' || paymentId !== '') {
-        const found =
-          settlementId === ''
-            ? await listSettlementsOfPayment(db, paymentId, maxOfPayment)
-            : await findSettlement(db, settlementId)
-        return { settlements: found.map(messageOf), nextPageToken: afterId, caughtUp: true }
-      }
+      const named = await findNamed(db, request, defaultConnector)
+      if (named !== undefined)
+        return { settlements: named.map(messageOf), nextPageToken: afterId, caughtUp: true }
       const limit = pageSizeOf(pageSize, defaultPageSize)
       const window = windowOf(request, defaultConnector)
       const found =
@@ -75,6 +72,18 @@ export function settlementService(
       return { settlements: page.rows.map(messageOf), nextPageToken: page.nextPageToken }
     },
   }
+}
+
+/** The settlements that a request names by an id, however young; undefined when it names none. */
+async function findNamed(
+  db: Queryable,
+  { settlementId, paymentId, references, connector }: ListSettlementsRequest,
+  defaultConnector: string,
+): Promise<SettlementRecord[] | undefined> {
+  if (settlementId !== '') return await findSettlement(db, settlementId)
+  if (paymentId !== '') return await listSettlementsOfPayment(db, paymentId, maxOfPayment)
+  if (references.length === 0) return undefined
+  return await listSettlementsOfReferences(db, references, { connector, defaultConnector })
 }
 
 function messageOf({ settlement, payment, createTime }: SettlementRecord) {

@@ -104,27 +104,35 @@ export async function listSettlementsOfPayment(
   return (await db.rows<SettlementRow>(ofPaymentStatement, [paymentId, limit])).map(recordOf)
 }
 
-/** Which settlements: written in a time that begins with `from` and ends before `to`, of one connector or all. */
-export type SettlementWindow = {
-  from: Date
-  to: Date
+/** Of which connector, or of all. */
+export type SettlementConnector = {
   /** Empty: all, with fees and recoveries too. */
   connector: string
   /** Has the charges and payouts that name no connector. */
   defaultConnector: string
 }
 
+/** Which settlements: written in a time that begins with `from` and ends before `to`, of one connector or all. */
+export type SettlementWindow = SettlementConnector & { from: Date; to: Date }
+
+const joinedWithParties = `${joined}
+   left join payer y on y.payer_id = s.payer_id
+   left join payee e on e.payee_id = s.payee_id`
+
+/** The condition on the connector, by its parameters. */
+function isOf(connector: string, defaultConnector: string): string {
+  return `(${connector} = '' or (
+       s.kind in ('payer_receipt', 'late_receipt', 'duplicate_receipt', 'refund', 'refund_returned', 'payout', 'payout_returned')
+       and coalesce(y.connector, e.connector, ${defaultConnector}) = ${connector}))`
+}
+
 const listWindowStatement = sql(
   'settlement_list_window',
-  `select ${columns} from ${joined}
-   left join payer y on y.payer_id = s.payer_id
-   left join payee e on e.payee_id = s.payee_id
+  `select ${columns} from ${joinedWithParties}
    where s.create_time >= $3 and s.create_time < $4
      and (s.create_time, s.settlement_id) >
        (coalesce((select a.create_time from settlement a where a.settlement_id = $1), '-infinity'), $1)
-     and ($5 = '' or (
-       s.kind in ('payer_receipt', 'late_receipt', 'duplicate_receipt', 'refund', 'refund_returned', 'payout', 'payout_returned')
-       and coalesce(y.connector, e.connector, $6) = $5))
+     and ${isOf('$5', '$6')}
    order by s.create_time, s.settlement_id limit $2`,
 )
 
@@ -137,6 +145,27 @@ export async function listSettlementsOf(
 ): Promise<SettlementRecord[]> {
   const values = [afterId, limit, from, to, connector, defaultConnector]
   return (await db.rows<SettlementRow>(listWindowStatement, values)).map(recordOf)
+}
+
+const listOfReferencesStatement = sql(
+  'settlement_list_of_references',
+  `select ${columns} from ${joinedWithParties}
+   where s.settlement_id in (
+       select settlement_id from settlement where settlement_id = any($1::uuid[])
+       union select settlement_id from settlement where payee_id = any($1::uuid[])
+       union select settlement_id from settlement where reverses_id = any($1::uuid[]))
+     and ${isOf('$2', '$3')}
+   order by s.create_time, s.settlement_id`,
+)
+
+/** Settlements of payouts (by payee) and refunds, and of their returns, in the order of their times. Locks nothing. */
+export async function listSettlementsOfReferences(
+  db: Queryable,
+  references: readonly string[],
+  { connector, defaultConnector }: SettlementConnector,
+): Promise<SettlementRecord[]> {
+  const values = [references, connector, defaultConnector]
+  return (await db.rows<SettlementRow>(listOfReferencesStatement, values)).map(recordOf)
 }
 
 function recordOf(row: SettlementRow): SettlementRecord {

@@ -152,6 +152,7 @@ function payments({ projectId, merchantId }: Facts): Requests {
         },
         { settlementId: randomUUID() },
         { paymentId: randomUUID() },
+        { references: [randomUUID()] },
       ],
       listProjectSettlements: [
         {

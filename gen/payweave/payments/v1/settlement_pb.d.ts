@@ -162,7 +162,7 @@ export declare type ListSettlementsRequest = Message<"payweave.payments.v1.ListS
 
   /**
    * Only receipts, refunds and payouts of the connector with this name, which moved their money, and what reverses them; no fees and
-   * recoveries. Needs `created_from`. Empty: all settlements.
+   * recoveries. Needs `created_from` or `references`. Empty: all settlements.
    *
    * @generated from field: string connector = 5;
    */
@@ -182,6 +182,15 @@ export declare type ListSettlementsRequest = Message<"payweave.payments.v1.ListS
    * @generated from field: string payment_id = 7;
    */
   paymentId: string;
+
+  /**
+   * UUIDs of the only payouts (`payee_id`) and refunds (`settlement_id`) to return the settlements of, however young, with those of their
+   * return, in the order of their times; at most 500. The other fields are ignored then, but for `settlement_id`, `payment_id` and
+   * `connector`. Empty: any.
+   *
+   * @generated from field: repeated string references = 8;
+   */
+  references: string[];
 };
 
 /**
@@ -411,7 +420,7 @@ export declare const SettlementKindSchema: GenEnum<SettlementKind>;
 export declare const SettlementService: GenService<{
   /**
    * Lists settlements. INVALID_ARGUMENT (INVALID_PARAMETER) for an invalid page size or token, for one time without the other, and
-   * for a connector without times.
+   * for a connector without times or references.
    *
    * @generated from rpc payweave.payments.v1.SettlementService.ListSettlements
    */
