@@ -1,6 +1,6 @@
 // Tests payments that no biller received: their key is free at once, the repeat pays once, and no hold is left.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Failure } from '#core/errors/errors.ts'
+import { Failure, invalid } from '#core/errors/errors.ts'
 import { sql } from '#platform/db/db.ts'
 import { NotSent } from '#platform/rpc/client/not-sent.ts'
 import { eventually } from '../support/eventually.ts'
@@ -213,5 +213,34 @@ describe('a payment whose ledger', () => {
     } finally {
       await poor.stop()
     }
+  })
+
+  it('a hold that was never made, and whose expiry has passed, is forgotten once no request for it can come any more', async () => {
+    let refused = 0
+    harness.ledger.hold = late
+    await expect(harness.pay()).rejects.toMatchObject({ reason: 'TIMEOUT' })
+    harness.ledger.hold = () => {
+      refused += 1
+      return Promise.reject(invalid('expire_time', 'must be in the future'))
+    }
+    await eventually(() => expect(refused).toBeGreaterThan(0))
+    expect(await abandoned()).toBe(1)
+    harness.testClock.advance(3 * minuteMs)
+    await eventually(async () => expect(await abandoned()).toBe(0))
+  })
+
+  it('a hold that the ledger refuses for any other reason stays noted', async () => {
+    let refused = 0
+    harness.ledger.hold = late
+    await expect(harness.pay()).rejects.toMatchObject({ reason: 'TIMEOUT' })
+    harness.ledger.hold = () => {
+      refused += 1
+      return Promise.reject(invalid('amount', 'must be positive'))
+    }
+    await eventually(() => expect(refused).toBeGreaterThan(0))
+    const before = refused
+    harness.testClock.advance(3 * minuteMs)
+    // The first of them is late, and does not forget it.
+    await eventually(() => expect(refused).toBeGreaterThan(before + 1))
   })
 })

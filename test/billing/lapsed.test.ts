@@ -16,7 +16,7 @@ import { ledgerService } from '../../services/accounts/ledger/api/ledger.ts'
 import { batchingLedger } from '../../services/accounts/ledger/operations/batching.ts'
 import { postTransfer, readBalance } from '../../services/accounts/ledger/operations/ledger.ts'
 import type { BillMoney } from '../../services/billing/domain/bill.ts'
-import { type Ledger, ledgerOver } from '../../services/billing/ports/ledger.ts'
+import { isPastExpiry, type Ledger, ledgerOver } from '../../services/billing/ports/ledger.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 
 const currency = 'USD'
@@ -100,4 +100,15 @@ it('the money of a bill whose hold lapsed stays where it is when the payment fai
   const money = await lapsed(100n)
   await ledger.release(money)
   expect(await posted()).toBe(100n)
+})
+
+it('a hold that was never made is refused as past its expiry, and one that was made is not', async () => {
+  await fund(100n)
+  const made = await lapsed(100n)
+  const createTime = new Date(Date.now() + clock.offsetMs - 181 * 86_400_000)
+  expect(await ledger.hold({ ...made, createTime })).toBe(true)
+  await ledger.release(made)
+  const never = { ...made, billPaymentId: newId(), createTime }
+  const error = await ledger.hold(never).catch((error: unknown) => error)
+  expect(isPastExpiry(error)).toBe(true)
 })

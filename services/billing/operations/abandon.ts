@@ -2,7 +2,7 @@
 import type { Database } from '#platform/db/db.ts'
 import { forEachOf, type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import type { Ledger } from '../ports/ledger.ts'
+import { isPastExpiry, type Ledger } from '../ports/ledger.ts'
 import {
   type AbandonedHold,
   abandonClaim,
@@ -98,11 +98,15 @@ async function freeUnfreed({ unfreed }: AbandonOptions): Promise<void> {
 }
 
 /**
- * Makes the hold, if it was not made, and voids it: a request for it that is still in flight changes nothing then. False when the float
- * has too little to make it.
+ * Makes the hold, if it was not made, and voids it: a request for it that is still in flight changes nothing then. False when it cannot be
+ * made: the float has too little, or its expiry has passed.
  */
 async function releaseHold({ db, ledger }: AbandonOptions, hold: AbandonedHold): Promise<boolean> {
-  if (!(await ledger.hold(hold))) return false
+  const isMade = await ledger.hold(hold).catch((error: unknown) => {
+    if (isPastExpiry(error)) return false
+    throw error
+  })
+  if (!isMade) return false
   await ledger.release(hold)
   await forgetHold(db, hold.billPaymentId)
   return true

@@ -10,7 +10,7 @@ import type { BillMoney } from '../domain/bill.ts'
 
 /** What billing asks of the ledger. Every call may be repeated. */
 export type Ledger = {
-  /** Places the hold on the float; false when its funds are insufficient. */
+  /** Places the hold on the float; false when its funds are insufficient. Rejects as `isPastExpiry` says when it is too late to make it. */
   hold(money: BillMoney & { createTime: Date }): Promise<boolean>
   /**
    * Posts the hold to the biller. When the hold has expired, debits the float, whose funds may then be insufficient. Each of its calls
@@ -23,6 +23,15 @@ export type Ledger = {
 
 // Longer than the longest schedule of enquiries and a good while for people after it.
 const holdLifeMs = 180 * 86_400_000
+
+/** Whether `hold` rejected because the hold was never made and its expiry has passed: no request makes it any more. */
+export function isPastExpiry(error: unknown): boolean {
+  return (
+    error instanceof Failure &&
+    error.reason === 'INVALID_PARAMETER' &&
+    error.details['field'] === 'expire_time'
+  )
+}
 
 /** The ledger over its RPC client. */
 export function ledgerOver(client: Client<typeof LedgerService>): Ledger {
