@@ -7,7 +7,7 @@ import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
 import { createLogger } from '#platform/telemetry/log.ts'
 import { type Connector, connectorMigrations, startConnector } from './connector.ts'
 import { type ConnectorEnvironment, connectorEnvironment } from './environment.ts'
-import { readSettlements } from './ports/settlements.ts'
+import { openSettlements } from './ports/settlements.ts'
 import { reconcileCommand } from './reconcile-command.ts'
 import { workCommand } from './work-command.ts'
 
@@ -96,12 +96,15 @@ async function runReconcile({
     settings,
     createLogger({ part: 'connector', level: 'error' }),
   )
-  const source = {
+  const settlements = openSettlements({
     url: settings.paymentsUrl,
     token: environment.variable('PAYWEAVE_TOKEN'),
     tls,
     connector: settings.backendName,
+  })
+  try {
+    return await reconcileCommand({ db, report, settlements, print }, words)
+  } finally {
+    await settlements.close()
   }
-  const settlements = (from: Date, to: Date) => readSettlements(source, from, to)
-  return await reconcileCommand({ db, report, settlements, print }, words)
 }

@@ -1,20 +1,13 @@
 // Reconciles a day with Payweave's settlements: `node connectors/stripe/main.ts reconcile 2026-11-25`, run where the connector runs.
 import { formatAmount } from '#core/money/money.ts'
 import type { Database } from '#platform/db/db.ts'
-import {
-  type Difference,
-  isWithin,
-  type Movement,
-  type ProviderReport,
-  reconcile,
-  type Settled,
-  settledMovements,
-} from './domain/reconcile.ts'
-import { findOpenCredits, listOwnMovements } from './store/movement-store.ts'
+import type { Difference, Movement, ProviderReport, Settlements } from './domain/reconcile.ts'
+import { reconcileDay } from './operations/reconcile-day.ts'
+import { listOwnMovements } from './store/movement-store.ts'
 
 const dayMs = 86_400_000
-/** Movements near midnight can stand in another day on the other side. */
-const marginMs = dayMs
+/** Payments lists a settlement a minute after it was written. The clocks of two machines may differ by almost another minute. */
+const listedAfterMs = 120_000
 
 /** How the command is used. */
 const reconcileUsage = `reconcile 2026-11-25   compares a day (UTC) of the provider with Payweave's settlements; PAYWEAVE_TOKEN is a bearer for ListSettlements
@@ -24,46 +17,41 @@ export type ReconcileOptions = {
   db: Database
   /** Undefined where the provider has no report: then the records of the connector are compared. */
   report: ProviderReport | undefined
-  settlements(from: Date, to: Date): Promise<Settled[]>
+  settlements: Settlements
   print: (text: string) => void
   nowMs?: () => number
 }
 
 /**
  * Runs the command, the words after `reconcile`; returns the exit code: 0 when both sides agree, 1 when they differ, or 2 for a
- * mistake in the command and for a day that has not ended. Rejects as the sources do.
+ * mistake in the command and for a day that has not ended, or ended less than two minutes ago. Rejects as the sources do.
  */
 export async function reconcileCommand(
   { db, report, settlements, print, nowMs = Date.now }: ReconcileOptions,
   words: readonly string[],
 ): Promise<number> {
   const from = readDay(words)
-  const to = from && new Date(from.getTime() + dayMs)
-  if (from === undefined || to === undefined || to.getTime() > nowMs()) {
+  if (from === undefined) {
     print(reconcileUsage)
     return 2
   }
-  const [first, end] = [new Date(from.getTime() - marginMs), new Date(to.getTime() + marginMs)]
+  const day = from.toISOString().slice(0, 10)
+  const to = new Date(from.getTime() + dayMs)
+  const earliest = new Date(to.getTime() + listedAfterMs)
+  if (nowMs() < earliest.getTime()) {
+    print(
+      `${day} can be reconciled from ${earliest.toISOString()}: its settlements are not complete before\n`,
+    )
+    return 2
+  }
   const provider = report ?? ownRecords(db)
-  const [moved, settled] = await Promise.all([
-    provider.read(first, end),
-    settlements(first, end).then(settledMovements),
-  ])
-  const found = reconcile(moved.movements, settled).filter((one) => isWithin(one, from, to))
-  const missing = found.filter(({ kind }) => kind === 'not_reported')
-  const open = await findOpenCredits(
-    db,
-    missing.map(({ reference }) => reference),
-  )
-  const isOpen = ({ reference }: Difference) => open.has(reference)
-  const differences = found.filter((one) => one.kind !== 'not_reported' || !isOpen(one))
-  const ofDay = ({ time }: Movement) => time >= from && time < to
-  print(`day          ${from.toISOString().slice(0, 10)} (UTC)\n`)
-  print(`provider     ${moved.movements.filter(ofDay).length} movements, by ${provider.source}\n`)
-  print(`settlements  ${settled.filter(ofDay).length} movements\n`)
-  if (moved.foreign > 0) print(`foreign      ${moved.foreign} of the account, not of Payweave\n`)
-  for (const { reference } of found.filter((one) => !differences.includes(one)))
-    print(`open         ${reference}: sent, and not decided yet\n`)
+  const found = await reconcileDay({ db, provider, settlements }, from, to)
+  const { moved, settled, foreign, differences, open } = found
+  print(`day          ${day} (UTC)\n`)
+  print(`provider     ${moved} movements, by ${provider.source}\n`)
+  print(`settlements  ${settled} movements\n`)
+  if (foreign > 0) print(`foreign      ${foreign} of the account, not of Payweave\n`)
+  for (const reference of open) print(`open         ${reference}: sent, and not decided yet\n`)
   for (const one of differences) print(`${lineOf(one)}\n`)
   print(`${differences.length} differences\n`)
   return differences.length === 0 ? 0 : 1

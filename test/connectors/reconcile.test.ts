@@ -15,15 +15,21 @@ import { connectorMigrations } from '../../connectors/kit/connector.ts'
 import type { Movement, Settled } from '../../connectors/kit/domain/reconcile.ts'
 import { endAttempt, startAttempt } from '../../connectors/kit/operations/attempts.ts'
 import { acceptCredit, endCredit } from '../../connectors/kit/operations/credits.ts'
-import { reconcileCommand } from '../../connectors/kit/reconcile-command.ts'
 import { insertCharges } from '../../connectors/kit/store/payment-store.ts'
 import { stripeAt } from '../../connectors/stripe/ports/stripe.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import {
+  day,
+  differencesIn,
+  money,
+  moved,
+  noon,
+  type Plan,
+  receipt,
+  runReconcile,
+} from './reconcile-harness.ts'
 import { cards, secretKey, startStripe } from './stripe-mock.ts'
 
-const day = '2026-11-25'
-const noon = new Date(`${day}T12:00:00Z`)
-const money = { currency: 'EUR', amountMinor: 1250n }
 let database: TestDatabase
 let db: Database
 
@@ -33,37 +39,8 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-const moved = (reference: string, changed: Partial<Movement> = {}): Movement => ({
-  reference,
-  ...money,
-  time: noon,
-  ...changed,
-})
-const receipt = (attemptId: string, changed: Partial<Settled> = {}): Settled => ({
-  settlementId: randomUUID(),
-  kind: 'PAYER_RECEIPT',
-  attemptId,
-  payeeId: '',
-  reversesId: '',
-  ...moved(attemptId),
-  ...changed,
-})
-
-/** Runs the command about the day, or about another. */
-async function run(
-  movements: Movement[] | undefined,
-  settled: Settled[],
-  words: string[] = [day],
-  nowMs = Date.parse('2026-11-26T00:00:00Z'),
-) {
-  const text: string[] = []
-  const read = async () => ({ movements: movements ?? [], foreign: 2 })
-  const report = movements === undefined ? undefined : { source: 'a test', read }
-  const print = (line: string) => void text.push(line)
-  const settlements = async () => settled
-  const options = { db, report, settlements, print, nowMs: () => nowMs }
-  return { code: await reconcileCommand(options, words), text: text.join('') }
-}
+const run = (movements: Movement[] | undefined, settled: Settled[], rest: Partial<Plan> = {}) =>
+  runReconcile(db, { movements, settled, ...rest })
 
 it('two sides that agree end with 0, also when one wrote a movement on the other side of midnight', async () => {
   const before = { time: new Date('2026-11-24T23:59:59Z') }
@@ -92,9 +69,7 @@ it('a movement that one side lacks, has twice, or with another amount or currenc
     ],
   )
   expect(code).toBe(1)
-  expect(
-    text.split('\n').filter((line) => line.includes('_') || line.includes('repeated')),
-  ).toEqual([
+  expect(differencesIn(text)).toEqual([
     'repeated  booked: 2 times at the settlement',
     'not_reported  booked: Payweave settled 12.50 EUR, the provider moved nothing',
     'amount_differs  franc: the provider moved 12.50 EUR, Payweave settled 12.50 CHF',
@@ -130,7 +105,10 @@ it('a connector without a report of its provider compares its own records, of wh
   const payout = (payeeId: string) => receipt('', { kind: 'PAYOUT', payeeId, time })
   const settled = [receipt(attemptId, { time }), payout(open), payout(done)]
   const today = time.toISOString().slice(0, 10)
-  const { code, text } = await run(undefined, settled, [today], Date.now() + 86_400_000)
+  const { code, text } = await run(undefined, settled, {
+    words: [today],
+    nowMs: Date.now() + 2 * 86_400_000,
+  })
   expect(text).toContain('records of the connector: the provider has no report')
   expect(text).toContain(`open         ${open}`)
   expect(text).toContain(`not_settled  ${lost}`)
@@ -138,14 +116,26 @@ it('a connector without a report of its provider compares its own records, of wh
   expect(code).toBe(1)
 })
 
-it.each([[[]], [['2026-11-31']], [['25.11.2026']], [[day, day]], [['2026-11-26']]])(
-  'the days %j are refused: an invalid one, and one that has not ended',
+it.each([[[]], [['2026-11-31']], [['25.11.2026']], [[day, day]]])(
+  'the words %j are refused, since they are no day',
   async (words) => {
-    const { code, text } = await run([], [], words)
+    const { code, text } = await run([], [], { words })
     expect(code).toBe(2)
     expect(text).toContain('reconcile 2026-11-25')
   },
 )
+
+it('a day that has not ended, or less than two minutes ago, is refused, since payments does not list its last settlements yet', async () => {
+  const lastMinute = { time: new Date(`${day}T23:59:50Z`) }
+  const runAt = (time: string) =>
+    run([moved('a', lastMinute)], [], { nowMs: Date.parse(`2026-11-${time}Z`) })
+  for (const time of ['25T23:00:00', '26T00:00:20', '26T00:01:59.999'])
+    expect(await runAt(time)).toEqual({
+      code: 2,
+      text: '2026-11-25 can be reconciled from 2026-11-26T00:02:00.000Z: its settlements are not complete before\n',
+    })
+  expect(await runAt('26T00:02:00')).toMatchObject({ code: 1 })
+})
 
 it('Stripe’s balance transactions are read by page, in the payer’s currency, without refunds that failed and money of others', async () => {
   const stripe = await startStripe()
@@ -196,14 +186,14 @@ it('the process reads the settlements of its own name from payments with the giv
   for (const file of ['acme-api-key', 'acme-webhook-secret'])
     writeFileSync(join(secrets, 'connector-acme', file), 'of a test\n')
   const asked: string[] = []
-  const settlement = {
+  const settlements = Array.from({ length: 501 }, () => ({
     settlementId: randomUUID(),
     kind: SettlementKind.PAYER_RECEIPT,
     attemptId: randomUUID(),
     currency: 'EUR',
     amountMinor: 1250n,
     createTime: timestampFromDate(noon),
-  }
+  }))
   const server = await serveRpc({
     host: '127.0.0.1',
     port: 0,
@@ -211,11 +201,14 @@ it('the process reads the settlements of its own name from payments with the giv
     identity: openIdentity({ name: 'payments', dir: join(secrets, 'payments'), log: silentLog }),
     routes: (router) =>
       router.service(SettlementService, {
-        async listSettlements({ connector, createdFrom, createdTo }) {
+        async listSettlements({ connector, createdFrom, createdTo, references }) {
+          if (references.length > 0) {
+            asked.push(`${connector} ${references.length} references`)
+            return { settlements: [], nextPageToken: randomUUID(), caughtUp: true }
+          }
           const times = [createdFrom, createdTo].map((one) => one && timestampDate(one))
           asked.push(`${connector} ${times.map((one) => one?.toISOString()).join(' ')}`)
-          const nextPageToken = settlement.settlementId
-          return { settlements: [settlement], nextPageToken, caughtUp: true }
+          return { settlements, nextPageToken: randomUUID(), caughtUp: true }
         },
       }),
   })
@@ -234,9 +227,14 @@ it('the process reads the settlements of its own name from payments with the giv
       resolve({ code: error?.code ?? 0, text: stdout + stderr }),
     )
   })
-  expect(ended.text).toContain(`not_reported  ${settlement.attemptId}`)
+  for (const { attemptId } of settlements)
+    expect(ended.text).toContain(`not_reported  ${attemptId}`)
   expect(ended.code).toBe(1)
-  expect(asked).toEqual(['connector-acme 2026-11-24T00:00:00.000Z 2026-11-27T00:00:00.000Z'])
+  expect(asked).toEqual([
+    'connector-acme 2026-11-24T00:00:00.000Z 2026-11-27T00:00:00.000Z',
+    'connector-acme 500 references',
+    'connector-acme 1 references',
+  ])
   await server.close()
   rmSync(secrets, { recursive: true })
 })

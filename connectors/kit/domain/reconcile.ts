@@ -34,6 +34,14 @@ export type Settled = {
   time: Date
 }
 
+/** Payweave's settlements of one connector. */
+export type Settlements = {
+  /** Those written in the time from `from` to before `to`. Lacks what was written within the last minute. */
+  written(from: Date, to: Date): Promise<Settled[]>
+  /** Those of payouts and refunds, by their references, and of their returns, whenever they were written. */
+  ofReferences(references: readonly string[]): Promise<Settled[]>
+}
+
 const receipts: ReadonlySet<string> = new Set([
   'PAYER_RECEIPT',
   'LATE_RECEIPT',

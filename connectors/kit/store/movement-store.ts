@@ -1,6 +1,6 @@
 // Reads what a connector has recorded as moved, for the reconciliation of a day. Not indexed by time: a command of an operator.
-import { isUuid } from '#core/identity/id.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
+import type { CreditState } from '../domain/payment.ts'
 import type { Movement } from '../domain/reconcile.ts'
 
 const listOwnMovementsStatement = sql(
@@ -20,17 +20,14 @@ export function listOwnMovements(db: Queryable, from: Date, to: Date): Promise<M
   return db.rows(listOwnMovementsStatement, [from, to])
 }
 
-const findOpenCreditsStatement = sql(
-  'find_open_credits',
-  `select reference from credit where reference = any($1::uuid[]) and state = 'pending'`,
+/** A payout or refund, as far as it has ended. */
+export type CreditEnd = { reference: string; state: CreditState; endTime: Date | null }
+
+const listCreditEndsStatement = sql(
+  'list_credit_ends',
+  `select reference, state, ended_at as "endTime" from credit where reference = any($1::uuid[])`,
 )
-/** Those of the references that are payouts or refunds without an end. */
-export async function findOpenCredits(
-  db: Queryable,
-  references: string[],
-): Promise<ReadonlySet<string>> {
-  const rows = await db.rows<{ reference: string }>(findOpenCreditsStatement, [
-    references.filter(isUuid),
-  ])
-  return new Set(rows.map(({ reference }) => reference))
+/** The payouts and refunds among the references, which must be UUIDs. */
+export function listCreditEnds(db: Queryable, references: readonly string[]): Promise<CreditEnd[]> {
+  return db.rows(listCreditEndsStatement, [references])
 }
