@@ -180,10 +180,11 @@ async function changeGrants(
         details: { field: 'institution_id' },
       })
     }
-    await statement(tx, projectId, institutionId, endpoints)
+    const changed = await statement(tx, projectId, institutionId, endpoints)
     const result = await listGrants(tx, projectId, institutionId)
     const details = { endpoints: endpoints.join(', ') }
-    return { action, targetId: institutionId, projectId, details, result }
+    const isRepeat = changed === 0
+    return { action, targetId: institutionId, projectId, details, isRepeat, result }
   })
 }
 

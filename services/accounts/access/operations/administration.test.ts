@@ -194,6 +194,17 @@ describe('keys of projects', () => {
   })
 })
 
+it('grants that are there, or that are not, leave no audit entry', async () => {
+  const [projectId, institutionId] = [await newProject(), await newInstitution()]
+  const grant = { projectId, institutionId, endpoints: [grantableEndpoints[0] ?? ''] }
+  for (const change of [access.grantEndpoints, access.revokeGrants]) {
+    await change(grant)
+    const before = await newest()
+    await change(grant)
+    expect(await newest()).toBe(before)
+  }
+})
+
 describe('what operators read', () => {
   it('operators list projects and institutions page by page, and by name', async () => {
     const ids = [await newProject(), await newProject(), await newProject()]

@@ -115,14 +115,14 @@ const insertGrantsStatement = sql(
   `insert into endpoint_grant (project_id, institution_id, endpoint)
    select $1, $2, unnest($3::text[]) on conflict do nothing`,
 )
-/** Inserts grants; those that exist stay. */
+/** Inserts grants, and returns how many; those that exist stay. */
 export async function insertGrants(
   tx: Queryable,
   projectId: string,
   institutionId: string,
   endpoints: string[],
-): Promise<void> {
-  await tx.run(insertGrantsStatement, [projectId, institutionId, endpoints])
+): Promise<number> {
+  return tx.run(insertGrantsStatement, [projectId, institutionId, endpoints])
 }
 
 const deleteGrantsStatement = sql(
@@ -130,14 +130,14 @@ const deleteGrantsStatement = sql(
   `delete from endpoint_grant
    where project_id = $1 and institution_id = $2 and endpoint = any($3::text[])`,
 )
-/** Takes grants back. */
+/** Deletes grants, and returns how many. */
 export async function deleteGrants(
   tx: Queryable,
   projectId: string,
   institutionId: string,
   endpoints: string[],
-): Promise<void> {
-  await tx.run(deleteGrantsStatement, [projectId, institutionId, endpoints])
+): Promise<number> {
+  return tx.run(deleteGrantsStatement, [projectId, institutionId, endpoints])
 }
 
 const listGrantsStatement = sql(
