@@ -1,8 +1,8 @@
 // Starts the console: settings, sessions, clients of the services, the identity provider, its port.
 import { readFileSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { randomId } from '#core/identity/id.ts'
+import { isLoopbackHost } from '#core/text/address.ts'
 import { Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import { readSettings, type SettingsOf } from '#platform/config/config.ts'
 import { openServiceDatabase } from '#platform/db/service-database.ts'
@@ -96,7 +96,7 @@ function localProvider(
 ): LocalProviderOptions {
   const { payweaveEnv, consoleUrl, host, secretsDir, oidcClientId, oidcRolesClaim } = settings
   const hosts = [new URL(consoleUrl).hostname, ...(payweaveEnv === 'local' ? [] : [host])]
-  if (payweaveEnv === 'production' || !hosts.every(isLoopback)) {
+  if (payweaveEnv === 'production' || !hosts.every(isLoopbackHost)) {
     throw new ConfigurationError('OIDC_ISSUER must be set where people sign in from other machines')
   }
   return {
@@ -107,10 +107,6 @@ function localProvider(
     key: readFileSync(join(secretsDir, signInKeyFile), 'utf8').trim(),
     projectIdOf: (name) => findProject(clients, name),
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
 /** The id of a project of the sandbox, in whose name nobody has signed in yet. */

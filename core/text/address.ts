@@ -38,6 +38,11 @@ export function isLoopback(ip: string): boolean {
   return address !== undefined && isWithin(address, loopback)
 }
 
+/** Returns whether a host of a URL, in brackets or not, is a loopback address or `localhost`. */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || isLoopback(host.replaceAll(/^\[|\]$/g, ''))
+}
+
 /** Returns whether a text is a dotted IPv4 address or an IPv6 address without a zone. */
 export function isAddress(ip: string): boolean {
   return parseAddress(ip) !== undefined

@@ -1,5 +1,5 @@
 // Decides from the text of a URL whether it may receive pushes; the host name is not resolved here.
-import { isAddress, isLoopback, isPublicAddress } from '#core/text/address.ts'
+import { isAddress, isLoopbackHost, isPublicAddress } from '#core/text/address.ts'
 
 /** Which push URLs are allowed besides public https. */
 export interface PushUrlRule {
@@ -53,10 +53,6 @@ function portOf(url: URL): number {
 // slashes.
 function parseAbsolute(url: string): URL | null {
   return /^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(url) ? URL.parse(url) : null
-}
-
-function isLoopbackHost(host: string): boolean {
-  return host === 'localhost' || isLoopback(host)
 }
 
 // The URL parser has already turned decimal, hex and octal IPv4 into dotted form.

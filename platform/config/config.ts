@@ -1,6 +1,6 @@
 // Reads and validates a process's settings from the environment, all or none; never prints a secret.
 
-import { isIP } from 'node:net'
+import { isLoopbackHost } from '#core/text/address.ts'
 import { serverUrls } from '../db/server-urls.ts'
 import {
   allProcesses,
@@ -245,7 +245,7 @@ function productionProblems(env: Env, values: Readonly<Record<string, unknown>>)
     problems.push('DATABASE_URL must say sslmode=verify-full in production')
   }
   const natsUrls = textOf(values, 'natsUrl')
-  if (natsUrls !== '' && !natsUrls.split(',').every((url) => isTls(url) || isLoopback(url))) {
+  if (natsUrls !== '' && !natsUrls.split(',').every((url) => isTls(url) || isOnThisMachine(url))) {
     problems.push('NATS_URL must be tls:// in production')
   }
   return problems
@@ -263,11 +263,10 @@ function isTls(url: string): boolean {
 /** Whether the connection is encrypted to a verified server, or stays on this machine, as with a sidecar. */
 function isPrivateDatabase(url: string): boolean {
   return serverUrls(url).every(
-    (one) => new URL(one).searchParams.get('sslmode') === 'verify-full' || isLoopback(one),
+    (one) => new URL(one).searchParams.get('sslmode') === 'verify-full' || isOnThisMachine(one),
   )
 }
 
-function isLoopback(url: string): boolean {
-  const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+function isOnThisMachine(url: string): boolean {
+  return isLoopbackHost(new URL(url).hostname)
 }

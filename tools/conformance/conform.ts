@@ -1,4 +1,5 @@
 // Checks a deployment against the contract and reports: the work of the command. Apart from it, so that no other command loads the checks.
+import { isLoopbackHost } from '#core/text/address.ts'
 import { readTarget, type Target } from '../../clients/cli/api/target.ts'
 import type { CommandContext } from '../../clients/cli/command.ts'
 import { printable } from '../../clients/cli/output/print.ts'
@@ -7,7 +8,7 @@ import { UsageError } from '../../clients/cli/usage-error.ts'
 import { byPattern, checks } from './checks.ts'
 import { countsOf, jsonResult, reportOf } from './report/report.ts'
 import { writeReport } from './report/report-files.ts'
-import { isLoopback, type Result, runChecks } from './run.ts'
+import { type Result, runChecks } from './run.ts'
 
 /** What options are when they are not given. */
 type Defaults = { atOnce: string; ratePerS: string }
@@ -46,7 +47,7 @@ export async function conformance(context: CommandContext, defaults: Defaults): 
 }
 
 function rateOf(text: string | undefined, { baseUrl }: Target, { ratePerS }: Defaults): number {
-  if (text === undefined) return isLoopback(baseUrl) ? 0 : Number(ratePerS)
+  if (text === undefined) return isLoopbackHost(new URL(baseUrl).hostname) ? 0 : Number(ratePerS)
   return text === '0' ? 0 : wholeNumber(text, 'rate', 10_000)
 }
 

@@ -1,5 +1,7 @@
 // Runs checks against a deployment, some concurrently, and returns their results.
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isLoopbackHost } from '#core/text/address.ts'
 import {
   type ApiResponse,
   caller,
@@ -161,7 +163,7 @@ const isForeign = (target: Target) => target.institution === undefined && !targe
 function has(target: Target, need: Need): boolean {
   if (need === 'api key') return target.projects.demo.apiKey !== undefined
   if (need === 'simulator') return target.simulatorUrl !== undefined
-  if (need === 'loopback') return isLoopback(target.baseUrl)
+  if (need === 'loopback') return isLoopbackHost(new URL(target.baseUrl).hostname)
   return target.institution !== undefined
 }
 
@@ -170,11 +172,6 @@ const lackingWords: Record<Need, string> = {
   sandbox: "needs the sandbox's people and credentials (--sandbox with its sandbox.json)",
   simulator: 'needs the receivers of a simulator (--simulator-url)',
   loopback: 'can be distinguished on this machine only',
-}
-
-/** An address of this machine. */
-export function isLoopback(url: string): boolean {
-  return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname)
 }
 
 function shownAnswer({ status, text }: ApiResponse): string {

@@ -1,15 +1,14 @@
 // The routes that read an account's balance and history.
-import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Static } from 'typebox'
 import { Failure } from '#core/errors/errors.ts'
 import { formatAmount } from '#core/money/money.ts'
-import { formatDateTime, formatIso } from '#core/text/time.ts'
+import { formatIso } from '#core/text/time.ts'
 import type {
   AccountTransaction,
   GetAccountBalanceResponse,
 } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { AccountStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
-import type { Money } from '#gen/payweave/types/v1/types_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { refusal, toPublicError } from '../../http/envelope.ts'
 import { type Input, route } from '../../http/route.ts'
@@ -22,6 +21,7 @@ import {
   readWindow,
   withPlus,
 } from '../../http/validate.ts'
+import { dateTimeOrNull, decimalOf } from '../rpc-fields.ts'
 import { versionQuery } from '../schema-values.ts'
 import { accountHistoryBody, balanceQuery } from './schemas.ts'
 
@@ -115,10 +115,10 @@ function renderBalance(asSent: string, found: GetAccountBalanceResponse) {
   return {
     mobile_number: asSent,
     currency: account.currency,
-    current_balance: renderMoney(found.currentBalance),
-    available_balance: renderMoney(found.availableBalance),
-    reserved_balance: renderMoney(found.reservedBalance),
-    uncleared_balance: renderMoney(found.unclearedBalance),
+    current_balance: decimalOf(found.currentBalance),
+    available_balance: decimalOf(found.availableBalance),
+    reserved_balance: decimalOf(found.reservedBalance),
+    uncleared_balance: decimalOf(found.unclearedBalance),
     account_status: isAvailable ? 'available' : 'unavailable',
     as_of: formatIso(timestampDate(asOfTime)),
   }
@@ -133,22 +133,12 @@ function renderTransaction(transaction: AccountTransaction) {
     type: minorUnits < 0n ? 'debit' : 'credit',
     amount: formatAmount(minorUnits < 0n ? -minorUnits : minorUnits, currency),
     currency,
-    fees:
-      transaction.fees === undefined ? formatAmount(0n, currency) : renderMoney(transaction.fees),
+    fees: transaction.fees === undefined ? formatAmount(0n, currency) : decimalOf(transaction.fees),
     description: transaction.description,
     status: cleared ? 'completed' : 'pending',
     transaction_method: transaction.transactionMethod,
-    posted_date: renderDate(transaction.postTime),
-    cleared_date: renderDate(transaction.clearTime),
+    posted_date: dateTimeOrNull(transaction.postTime),
+    cleared_date: dateTimeOrNull(transaction.clearTime),
     metadata: transaction.metadata,
   }
-}
-
-function renderMoney(money: Money | undefined): string {
-  if (money === undefined) throw refusal('INTERNAL_ERROR')
-  return formatAmount(money.minorUnits, money.currency)
-}
-
-function renderDate(time: Timestamp | undefined): string | null {
-  return time === undefined ? null : formatDateTime(timestampDate(time))
 }

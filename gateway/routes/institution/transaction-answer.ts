@@ -1,9 +1,6 @@
 // Renders institution transactions as the JSON of their routes, with people's numbers masked.
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
-import { formatAmount } from '#core/money/money.ts'
 import { maskLookup } from '#core/text/mask.ts'
 import { maskPhone } from '#core/text/phone.ts'
-import { formatDateTime } from '#core/text/time.ts'
 import {
   type Party,
   type Transaction,
@@ -11,8 +8,7 @@ import {
   TransactionStatus,
   TransactionType,
 } from '#gen/payweave/institution/v1/institution_pb.js'
-import type { Money } from '#gen/payweave/types/v1/types_pb.js'
-import { refusal } from '../../http/envelope.ts'
+import { dateTimeOrNull, decimalOf, given } from '../rpc-fields.ts'
 
 const types: Partial<Record<TransactionType, string>> = {
   [TransactionType.P2P]: 'p2p',
@@ -42,7 +38,7 @@ export function transactionFields(transaction: Transaction | undefined): Record<
     transaction_type: types[rest.type],
     transaction_status: statuses[rest.status],
     currency: given(rest.amount).currency,
-    amount: amountOf(rest.amount),
+    amount: decimalOf(rest.amount),
     institution_name: institutionName,
   }
 }
@@ -56,15 +52,15 @@ export function historyItem(transaction: Transaction): Record<string, unknown> {
     institution_receipt_id: transaction.institutionReceiptId,
     transaction_type: types[transaction.type],
     transaction_status: statuses[transaction.status],
-    amount: amountOf(amount),
+    amount: decimalOf(amount),
     currency: given(amount).currency,
-    sender_amount: amountOf(senderAmount),
+    sender_amount: decimalOf(senderAmount),
     sender_currency: given(senderAmount).currency,
     fees: feesOf(given(transaction.fees)),
     quote_id: quoteId === '' ? null : quoteId,
     description: transaction.description,
-    posted_date: dateOf(transaction.createTime),
-    cleared_date: hasCleared ? dateOf(endTime) : null,
+    posted_date: dateTimeOrNull(transaction.createTime),
+    cleared_date: hasCleared ? dateTimeOrNull(endTime) : null,
     sender: maskedParty(given(transaction.debitParty)),
     recipient: maskedParty(given(transaction.creditParty)),
   }
@@ -72,10 +68,10 @@ export function historyItem(transaction: Transaction): Record<string, unknown> {
 
 function feesOf({ total, convenience, senderPays, recipientPays }: TransactionFees) {
   return {
-    total: amountOf(total),
-    convenience: amountOf(convenience),
-    sender_pays: amountOf(senderPays),
-    recipient_pays: amountOf(recipientPays),
+    total: decimalOf(total),
+    convenience: decimalOf(convenience),
+    sender_pays: decimalOf(senderPays),
+    recipient_pays: decimalOf(recipientPays),
   }
 }
 
@@ -84,18 +80,4 @@ function maskedParty({ mobileNumber, accountNumber }: Party) {
     mobile_number: mobileNumber === '' ? null : maskPhone(mobileNumber),
     account_number: accountNumber === '' ? null : maskLookup('ACCOUNT_NUMBER', accountNumber),
   }
-}
-
-function amountOf(money: Money | undefined): string {
-  const { minorUnits, currency } = given(money)
-  return formatAmount(minorUnits, currency)
-}
-
-function dateOf(time: Timestamp | undefined): string | null {
-  return time === undefined ? null : formatDateTime(timestampDate(time))
-}
-
-function given<T>(value: T | undefined): T {
-  if (value === undefined) throw refusal('INTERNAL_ERROR')
-  return value
 }

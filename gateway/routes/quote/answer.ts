@@ -1,14 +1,10 @@
 // Renders a quote as the JSON of its routes.
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
-import { formatAmount } from '#core/money/money.ts'
-import { formatDateTime } from '#core/text/time.ts'
 import {
   type Quote,
   QuoteStatus,
   QuoteTransactionStatus,
 } from '#gen/payweave/quotes/v1/quotes_pb.js'
-import type { Money } from '#gen/payweave/types/v1/types_pb.js'
-import { refusal } from '../../http/envelope.ts'
+import { dateTimeOf, decimalOf, given } from '../rpc-fields.ts'
 
 /** The fields of POST /quote. */
 export function newQuoteFields(answered: Quote | undefined) {
@@ -54,40 +50,25 @@ const transactionStatuses: Partial<Record<QuoteTransactionStatus, string>> = {
   [QuoteTransactionStatus.CANCELLED]: 'cancelled',
 }
 
-function given(quote: Quote | undefined): Quote {
-  if (quote === undefined) throw refusal('INTERNAL_ERROR')
-  return quote
-}
-
 function termsOf({ quoteId, rate, requested, quoted, fees, quoteTime, expireTime }: Quote) {
   return {
     quote_id: quoteId,
     rate,
-    request_amount: amountOf(requested),
+    request_amount: decimalOf(requested),
     request_currency: requested?.currency,
-    amount_quoted: amountOf(quoted),
+    amount_quoted: decimalOf(quoted),
     quoted_currency: quoted?.currency,
     fees: {
-      total: amountOf(fees?.total),
-      convenience: amountOf(fees?.convenience),
-      sender_pays: amountOf(fees?.senderPays),
-      recipient_pays: amountOf(fees?.recipientPays),
+      total: decimalOf(fees?.total),
+      convenience: decimalOf(fees?.convenience),
+      sender_pays: decimalOf(fees?.senderPays),
+      recipient_pays: decimalOf(fees?.recipientPays),
     },
-    quote_date: timeOf(quoteTime),
-    expire_date: timeOf(expireTime),
+    quote_date: dateTimeOf(quoteTime),
+    expire_date: dateTimeOf(expireTime),
   }
 }
 
 function dayOf(dateTime: string): string {
   return dateTime.slice(0, 10)
-}
-
-function amountOf(money: Money | undefined): string {
-  if (money === undefined) throw refusal('INTERNAL_ERROR')
-  return formatAmount(money.minorUnits, money.currency)
-}
-
-function timeOf(time: Timestamp | undefined): string {
-  if (time === undefined) throw refusal('INTERNAL_ERROR')
-  return formatDateTime(timestampDate(time))
 }
