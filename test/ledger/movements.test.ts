@@ -5,7 +5,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { newId, randomId } from '#core/identity/id.ts'
 import type { Database } from '#platform/db/db.ts'
-import { requireHold } from '../../services/accounts/ledger/operations/hold.ts'
 import { readBalance, requireTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
 import {
   beginMovement,
@@ -315,18 +314,5 @@ describe('a movement that waits', () => {
       const moved = completed.status === 'fulfilled' ? 5n : 0n
       expect(after).toEqual({ postedMinor: before.postedMinor - moved, heldMinor: 0n })
     }
-  })
-
-  it('a movement that waits is not completed past the time of its hold, and still gives its limit back', async () => {
-    const wanted = holding()
-    await begin(wanted)
-    harness.clock.advance(600_000)
-    const complete = completeMovement(movements, { ...wanted, lines: posting().lines })
-    await expect(complete).rejects.toMatchObject({ reason: 'HOLD_CLOSED' })
-    await cancelMovement(movements, wanted)
-    expect(await requireHold(db, shop.projectId, wanted.movementId)).toMatchObject({
-      state: 'expired',
-    })
-    expect(await used()).toEqual([0n, 0n])
   })
 })

@@ -245,6 +245,18 @@ describe('movements over RPC', () => {
     await expect(late).rejects.toMatchObject({ reason: 'HOLD_CLOSED' })
     const spent = movements.beginMovement({ ...asked, movementId: newId() })
     await expect(spent).rejects.toMatchObject({ reason: 'SESSION_INVALID' })
+    const full = await newAccount(harness.db, shop, { amountMinor: 2n ** 63n - 2n })
+    const crediting = async (minorUnits: bigint) => ({
+      projectId,
+      movementId: newId(),
+      institutionId,
+      sessionTokenHash: await newSession(harness.db, shop, full),
+      credit: { accountId: full, amount: money(minorUnits) },
+    })
+    await expect(movements.beginMovement(await crediting(2n))).rejects.toMatchObject({
+      reason: 'AMOUNT_OUT_OF_RANGE',
+    })
+    await movements.beginMovement(await crediting(1n))
     await movements.checkLimits({ projectId, limitUse })
     const most = movements.checkLimits({
       projectId,

@@ -252,6 +252,7 @@ function movements({ projectId, institutionId, accountId }: Facts) {
           feeMinorUnits: 0n,
         },
       },
+      { ...begin, credit: { accountId, amount: { currency: 'USD', minorUnits: 1n } } },
     ],
     completeMovement: [
       { projectId, movementId: randomUUID(), postings: postings(own) },

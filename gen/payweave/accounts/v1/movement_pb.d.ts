@@ -84,6 +84,33 @@ export declare type MovementHold = Message<"payweave.accounts.v1.MovementHold"> 
 export declare const MovementHoldSchema: GenMessage<MovementHold>;
 
 /**
+ * What an account gets when a movement that waits completes.
+ *
+ * @generated from message payweave.accounts.v1.MovementCredit
+ */
+export declare type MovementCredit = Message<"payweave.accounts.v1.MovementCredit"> & {
+  /**
+   * UUID of the customer's account.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * Amount, above zero, in the account's currency.
+   *
+   * @generated from field: payweave.types.v1.Money amount = 2;
+   */
+  amount?: Money | undefined;
+};
+
+/**
+ * Describes the message payweave.accounts.v1.MovementCredit.
+ * Use `create(MovementCreditSchema)` to create a new message.
+ */
+export declare const MovementCreditSchema: GenMessage<MovementCredit>;
+
+/**
  * Begins a movement in one transaction: uses up the session token, counts the limit, and posts the lines or places the
  * hold.
  *
@@ -98,7 +125,8 @@ export declare type BeginMovementRequest = Message<"payweave.accounts.v1.BeginMo
   projectId: string;
 
   /**
-   * UUID of the movement, the idempotency key. Its transfer and its hold have the same UUID.
+   * UUID of the movement, the idempotency key. Its hold has the same UUID, and so has its transfer, unless it completes after
+   * its hold has expired.
    *
    * @generated from field: string movement_id = 2;
    */
@@ -153,6 +181,14 @@ export declare type BeginMovementRequest = Message<"payweave.accounts.v1.BeginMo
    * @generated from field: google.protobuf.Timestamp begin_before_time = 9;
    */
   beginBeforeTime?: Timestamp | undefined;
+
+  /**
+   * What a movement without postings will credit. Its account must be available, and its balance able to take the amount now;
+   * nothing is reserved. Not set: not checked, for example when the money leaves all accounts.
+   *
+   * @generated from field: payweave.accounts.v1.MovementCredit credit = 10;
+   */
+  credit?: MovementCredit | undefined;
 };
 
 /**
@@ -209,7 +245,7 @@ export declare type CompleteMovementRequest = Message<"payweave.accounts.v1.Comp
   movementId: string;
 
   /**
-   * Lines to post. They close the hold; the unused rest is released.
+   * Lines to post. They close the hold; the unused rest is released. They debit the account of the hold by its amount or less.
    *
    * @generated from field: repeated payweave.accounts.v1.Posting postings = 3;
    */
@@ -334,7 +370,8 @@ export declare const MovementService: GenService<{
    * Begins a movement. It checks in this order: the token, UNAUTHENTICATED (SESSION_INVALID when unknown, used, or
    * bound to another project or institution; SESSION_EXPIRED); begin_before_time, FAILED_PRECONDITION (QUOTE_EXPIRED);
    * the accounts, FAILED_PRECONDITION (ACCOUNT_UNAVAILABLE); the limits, FAILED_PRECONDITION (LIMIT_EXCEEDED); the funds,
-   * FAILED_PRECONDITION (INSUFFICIENT_FUNDS). A refusal changes nothing. The same UUID with other content fails with
+   * FAILED_PRECONDITION (INSUFFICIENT_FUNDS), and the balances that are credited, INVALID_ARGUMENT (AMOUNT_OUT_OF_RANGE when
+   * one would pass 2^63 - 1 minor units). A refusal changes nothing. The same UUID with other content fails with
    * ALREADY_EXISTS (LEDGER_CONFLICT).
    *
    * @generated from rpc payweave.accounts.v1.MovementService.BeginMovement
@@ -345,8 +382,11 @@ export declare const MovementService: GenService<{
     output: typeof BeginMovementResponseSchema;
   },
   /**
-   * Completes a movement that waits for its outcome. NOT_FOUND; FAILED_PRECONDITION (HOLD_CLOSED) when it was cancelled
-   * or its hold has expired.
+   * Completes a movement that waits for its outcome. NOT_FOUND; FAILED_PRECONDITION (HOLD_CLOSED) when it was cancelled;
+   * ALREADY_EXISTS (LEDGER_CONFLICT) when it was completed with other lines; INVALID_ARGUMENT (AMOUNT_OUT_OF_RANGE) when a
+   * credited balance would pass 2^63 - 1 minor units. When the hold has expired, the lines are posted all the same, from the
+   * available balance: FAILED_PRECONDITION (INSUFFICIENT_FUNDS) while it is too low. A refusal changes nothing, so the call may
+   * be repeated until it succeeds.
    *
    * @generated from rpc payweave.accounts.v1.MovementService.CompleteMovement
    */

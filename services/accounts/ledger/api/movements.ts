@@ -24,9 +24,9 @@ import { detailsOf, linesOf, moneyOf, timeOf } from './messages.ts'
  * MISSING_PARAMETER, an unknown account LEDGER_ACCOUNT_NOT_FOUND.
  *
  * `beginMovement` refuses in this order: SESSION_INVALID or SESSION_EXPIRED, QUOTE_EXPIRED, ACCOUNT_UNAVAILABLE,
- * LIMIT_EXCEEDED, INSUFFICIENT_FUNDS; a UUID that was used with other content is LEDGER_CONFLICT, one that was
- * cancelled HOLD_CLOSED. `completeMovement`: MOVEMENT_NOT_FOUND, HOLD_CLOSED. `cancelMovement`: HOLD_CLOSED.
- * `checkLimits`: LIMIT_EXCEEDED.
+ * LIMIT_EXCEEDED, INSUFFICIENT_FUNDS or AMOUNT_OUT_OF_RANGE; a UUID that was used with other content is LEDGER_CONFLICT, one
+ * that was cancelled HOLD_CLOSED. `completeMovement`: MOVEMENT_NOT_FOUND, HOLD_CLOSED, LEDGER_CONFLICT, INSUFFICIENT_FUNDS,
+ * AMOUNT_OUT_OF_RANGE. `cancelMovement`: HOLD_CLOSED. `checkLimits`: LIMIT_EXCEEDED.
  */
 export function movementService(movements: Movements): ServiceImpl<typeof MovementService> {
   return {
@@ -58,7 +58,7 @@ export function movementService(movements: Movements): ServiceImpl<typeof Moveme
 }
 
 function newMovement(request: BeginMovementRequest, projectId: string): NewMovement {
-  const { sessionTokenHash, hold, beginBeforeTime } = request
+  const { sessionTokenHash, hold, credit, beginBeforeTime } = request
   if (sessionTokenHash.length !== 32) refuse('session_token_hash', 'must be 32 bytes')
   return {
     projectId,
@@ -76,6 +76,10 @@ function newMovement(request: BeginMovementRequest, projectId: string): NewMovem
             expireTime: timeOf(hold.expireTime, 'hold.expire_time'),
             feeMinor: hold.feeMinorUnits,
           },
+    credit:
+      credit === undefined
+        ? undefined
+        : { accountId: credit.accountId, ...moneyOf(credit.amount, 'credit.amount') },
     beginBefore:
       beginBeforeTime === undefined ? undefined : timeOf(beginBeforeTime, 'begin_before_time'),
     details: detailsOf(request.details),

@@ -1,6 +1,7 @@
 // Reserves money in two phases: a hold is placed, then posted, voided or expired.
-import { Failure } from '#core/errors/errors.ts'
+import { Failure, invalid } from '#core/errors/errors.ts'
 import { digestsEqual, fingerprint } from '#core/identity/digest.ts'
+import { namedUuid } from '#core/identity/id.ts'
 import { isUniqueViolation, type Queryable } from '#platform/db/db.ts'
 import {
   accountNotFound,
@@ -36,6 +37,7 @@ import {
   insufficientFunds,
   openingFloats,
   type Posted,
+  postDraft,
   refusing,
   repeatOf,
 } from './ledger.ts'
@@ -165,7 +167,40 @@ export async function postPosting(tx: Queryable, draft: HoldPosting): Promise<Po
   }
   if (hold.state !== 'open' || hold.hasExpired) throw closed(hold)
   if (!written.holdersFound) throw accountNotFound('no balance in this currency')
-  return refuse('postings', 'must debit the account of the hold by its amount or less')
+  throw wrongDebit()
+}
+
+/**
+ * Posts the lines of a hold that is closed to `postHold`, mostly because it has expired: releases it if nobody has, and debits what is
+ * available now, once. The transfer has the details of the hold and the id of `lateTransferId`, since a hold that expired has no transfer of its
+ * own id. HOLD_NOT_FOUND; refuses lines as `postHold` does; INSUFFICIENT_FUNDS when too little is available. Follows `postHold` in
+ * one transaction, which has locked the holders of the lines in their order.
+ */
+export async function postLate(
+  tx: Queryable,
+  { projectId, holdId, lines }: HoldLines,
+): Promise<Posted> {
+  const hold = await requireHold(tx, projectId, holdId)
+  const draft = holdPosting({ projectId, holdId: lateTransferId(holdId), lines })
+  if (!isDebitedBy(hold, draft)) throw wrongDebit()
+  await writeHoldReleased(tx, projectId, holdId)
+  return postDraft(tx, { ...draft, details: hold.details })
+}
+
+/** The id of the transfer that `postLate` posts. */
+export function lateTransferId(holdId: string): string {
+  return namedUuid('late transfer', holdId.toLowerCase())
+}
+
+function isDebitedBy(hold: Hold, { deltas }: HoldPosting): boolean {
+  return deltas.some(
+    ({ holder, holderId, currency, deltaMinor }) =>
+      holder === hold.holder &&
+      holderId === hold.holderId &&
+      currency === hold.currency &&
+      deltaMinor < 0n &&
+      -deltaMinor <= hold.amountMinor,
+  )
 }
 
 /**
@@ -229,6 +264,10 @@ async function writeOnePosted(tx: Queryable, draft: HoldPosting): Promise<Writte
     if (isUniqueViolation(error, 'transfer_pkey')) throw conflict(draft.transferId)
     throw error
   }
+}
+
+function wrongDebit(): Failure {
+  return invalid('postings', 'must debit the account of the hold by its amount or less')
 }
 
 function closed({ holdId, state, hasExpired }: Hold): Failure {

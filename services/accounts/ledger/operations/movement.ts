@@ -17,12 +17,17 @@ import {
   accountNotFound,
   addressText,
   type Details,
+  holderKey,
   type Line,
   linesFingerprint,
+  maxMinor,
   refuse,
   requireLines,
+  requirePositive,
+  tooLarge,
   wholeDetails,
 } from '../domain/lines.ts'
+import { readHolder } from '../store/balance-store.ts'
 import { writeHoldReleased } from '../store/hold-store.ts'
 import { readTransfer } from '../store/ledger-store.ts'
 import { countUse, giveBackUse, readUse } from '../store/limit-store.ts'
@@ -38,7 +43,14 @@ import {
   type SessionValidity,
   spendSession,
 } from '../store/movement-store.ts'
-import { createHold, heldLinesFingerprint, postHold } from './hold.ts'
+import {
+  createHold,
+  type HoldLines,
+  heldLinesFingerprint,
+  lateTransferId,
+  postHold,
+  postLate,
+} from './hold.ts'
 import { conflict, type Posted, postTransfer, repeatOf } from './ledger.ts'
 
 /** The dependencies of movements. */
@@ -54,6 +66,9 @@ export type MovementHold = {
   feeMinor?: bigint
 }
 
+/** Money that an account gets when a movement completes. Nothing keeps room for it. */
+export type MovementCredit = { accountId: string; currency: string; amountMinor: bigint }
+
 /** A movement to begin. */
 export type NewMovement = {
   projectId: string
@@ -64,6 +79,8 @@ export type NewMovement = {
   /** Lines to post at once; empty when the movement waits for an outcome. */
   lines: readonly Line[]
   hold: MovementHold | undefined
+  /** What a movement that waits will credit; undefined: not checked. */
+  credit?: MovementCredit | undefined
   /** The time from which it can no longer begin; a repeat of a movement that has begun succeeds at any time. */
   beginBefore?: Date | undefined
   details?: Details
@@ -71,7 +88,8 @@ export type NewMovement = {
 
 /**
  * Begins a movement in one transaction: recognises a repeat, spends the token, checks the accounts, counts the limits,
- * then posts or holds. The first refusal in this order is thrown and nothing has changed.
+ * then posts or holds. The first refusal in this order is thrown and nothing has changed. AMOUNT_OUT_OF_RANGE when the balance
+ * of an account cannot take what it gets, also by the `credit` of a movement that waits.
  */
 export async function beginMovement(
   { db, userLimits }: Movements,
@@ -94,9 +112,11 @@ export async function beginMovement(
 }
 
 function draftOf(userLimits: UserLimits, wanted: NewMovement): MovementDraft {
-  const { projectId, movementId, lines, hold, limitUse } = wanted
+  const { projectId, movementId, lines, hold, credit, limitUse } = wanted
   if (lines.length > 0) requireLines(projectId, lines)
   if (lines.length > 0 && hold !== undefined) refuse('hold', 'cannot go with postings')
+  if (lines.length > 0 && credit !== undefined) refuse('credit', 'cannot go with postings')
+  if (credit !== undefined) requirePositive(credit.amountMinor, 'credit.amount')
   if (limitUse !== undefined) requireLimitUse(userLimits, limitUse)
   const details = wholeDetails(wanted.details)
   return {
@@ -111,8 +131,8 @@ function draftOf(userLimits: UserLimits, wanted: NewMovement): MovementDraft {
 }
 
 /**
- * The fingerprint leaves out the expiry of the hold, because a repeat may compute another one, and its fees, because the previous
- * release did not send them and they do not change what is moved.
+ * The fingerprint leaves out the expiry of the hold, because a repeat may compute another one. It leaves out the fees of the hold and the
+ * credit, because the previous release did not send them and they do not change what is moved.
  */
 function movementFingerprint(wanted: NewMovement, details: Required<Details>): Buffer {
   const { sessionTokenHash, institutionId, limitUse, lines, hold } = wanted
@@ -165,14 +185,23 @@ async function postOnce(tx: Queryable, wanted: NewMovement): Promise<boolean> {
 }
 
 async function holdOnce(tx: Queryable, wanted: NewMovement): Promise<boolean> {
-  const { projectId, movementId: holdId, hold, details = {} } = wanted
+  const { projectId, movementId: holdId, hold, credit, details = {} } = wanted
+  if (credit !== undefined) await requireFits(tx, credit)
   if (hold === undefined) return false
   return (await createHold(tx, { projectId, holdId, address: hold, details, ...hold })).repeated
 }
 
-function accountsOf({ limitUse, hold, lines }: NewMovement): string[] {
+/** Others may credit the account before the movement completes: then completing it is refused. */
+async function requireFits(tx: Queryable, credit: MovementCredit): Promise<void> {
+  const { accountId, currency, amountMinor } = credit
+  const { isOpen, postedMinor } = await readHolder(tx, holderKey({ accountId }, currency))
+  if (!isOpen) throw accountNotFound('no balance in this currency')
+  if (postedMinor + amountMinor > maxMinor) throw tooLarge()
+}
+
+function accountsOf({ limitUse, hold, credit, lines }: NewMovement): string[] {
   const named = [
-    ...[limitUse, hold].flatMap((one) => (one === undefined ? [] : [one.accountId])),
+    ...[limitUse, hold, credit].flatMap((one) => (one === undefined ? [] : [one.accountId])),
     ...lines.flatMap(({ address }) => ('accountId' in address ? [address.accountId] : [])),
   ]
   return [...new Set(named)]
@@ -218,7 +247,12 @@ function requireLimits(limits: UserLimits, use: LimitUse, counted: Counted | und
   requireWithinLimits(limits, use.amountMinor, counted)
 }
 
-/** Posts a movement that waited, once. Its hold pays for the lines, and the rest of the hold is released. */
+/**
+ * Posts a movement that waited, once. Its hold pays for the lines, and the rest of the hold is released. When the hold has expired, the lines
+ * are posted all the same, from what is available now: the money is owed. A repeat answers as the first time. MOVEMENT_NOT_FOUND;
+ * HOLD_CLOSED when it was cancelled; LEDGER_CONFLICT when it was posted with other lines. Refuses lines as `postTransfer` does;
+ * INSUFFICIENT_FUNDS when too little is available, and then it waits as before.
+ */
 export async function completeMovement(
   { db }: Movements,
   wanted: { projectId: string; movementId: string; lines: readonly Line[] },
@@ -230,8 +264,7 @@ export async function completeMovement(
     if (ended === undefined) return undefined
     const { hasHold, details } = ended
     if (!hasHold) return postTransfer(tx, { projectId, transferId: movementId, lines, details })
-    const { postTime, repeated } = await postHold(tx, { projectId, holdId: movementId, lines })
-    return { postTime, repeated }
+    return postHeld(tx, { projectId, holdId: movementId, lines })
   })
   if (posted !== undefined) return posted
   const known = await requireMovement(db, projectId, movementId)
@@ -239,8 +272,21 @@ export async function completeMovement(
   const fingerprint = known.hasHold
     ? heldLinesFingerprint(lines)
     : linesFingerprint(lines, known.details)
-  const transfer = await readTransfer(db, projectId, movementId)
+  const transfer =
+    (await readTransfer(db, projectId, movementId)) ??
+    (await readTransfer(db, projectId, lateTransferId(movementId)))
   return repeatOf(transfer, { fingerprint, transferId: movementId })
+}
+
+async function postHeld(tx: Queryable, wanted: HoldLines): Promise<Posted> {
+  try {
+    const { postTime, repeated } = await postHold(tx, wanted)
+    return { postTime, repeated }
+  } catch (error) {
+    // A cancelled movement does not come here: nobody but time has closed the hold.
+    if (!(error instanceof Failure) || error.reason !== 'HOLD_CLOSED') throw error
+    return postLate(tx, wanted)
+  }
 }
 
 /** Cancels a movement: releases its hold and restores its limit, once. One that has not begun can no longer begin. */
