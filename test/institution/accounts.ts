@@ -34,7 +34,10 @@ type Movement = {
   request: BeginMovementRequest | undefined
   state: 'waiting' | 'posted' | 'cancelled'
   beginTime: Date
+  postTime?: Date
   postings: Posting[]
+  /** Whether its hold reserves money: until it ends or expires. */
+  isHeld: boolean
 }
 
 export type Person = {
@@ -77,6 +80,15 @@ export function newAccounts(now: () => Date) {
     if ([...sums.values()].some((sum) => sum !== 0n)) throw no('INVALID_PARAMETER')
   }
 
+  /** Refuses debits that the people cannot pay. */
+  function requireFunds(debits: { accountId: string; minor: bigint }[]): void {
+    for (const { accountId, minor } of debits) {
+      const person = people.get(accountId)
+      if (person === undefined) throw no('LEDGER_ACCOUNT_NOT_FOUND')
+      if (person.balance < minor) throw no('INSUFFICIENT_FUNDS')
+    }
+  }
+
   function begin(request: BeginMovementRequest): { beginTime: Date; repeated: boolean } {
     const known = movements.get(request.movementId)
     if (known !== undefined) {
@@ -98,18 +110,14 @@ export function newAccounts(now: () => Date) {
     }
     const counted = request.limitUse?.amount?.minorUnits ?? 0n
     if (counted > state.limitMinor) throw no('LIMIT_EXCEEDED')
-    const debits = request.postings.flatMap(({ address, amount }) =>
-      address?.holder.case === 'accountId' && amount !== undefined && amount.minorUnits < 0n
-        ? [{ accountId: address.holder.value, minor: -amount.minorUnits }]
-        : [],
-    )
-    const { hold } = request
+    const debits = debitsOf(request.postings)
+    const { hold, credit } = request
     if (hold !== undefined)
       debits.push({ accountId: hold.accountId, minor: hold.amount?.minorUnits ?? 0n })
-    for (const { accountId, minor } of debits) {
-      const person = people.get(accountId)
-      if (person === undefined) throw no('LEDGER_ACCOUNT_NOT_FOUND')
-      if (person.balance < minor) throw no('INSUFFICIENT_FUNDS')
+    requireFunds(debits)
+    if (credit !== undefined) {
+      const sum = person(credit.accountId).balance + (credit.amount?.minorUnits ?? 0n)
+      if (sum >= 2n ** 63n) throw no('AMOUNT_OUT_OF_RANGE')
     }
     if (request.postings.length > 0) apply(request.postings)
     else if (hold !== undefined) person(hold.accountId).balance -= hold.amount?.minorUnits ?? 0n
@@ -120,7 +128,9 @@ export function newAccounts(now: () => Date) {
       request,
       state: isPosted ? 'posted' : 'waiting',
       beginTime,
+      ...(isPosted && { postTime: beginTime }),
       postings: request.postings,
+      isHeld: hold !== undefined,
     })
     return { beginTime, repeated: false }
   }
@@ -133,7 +143,17 @@ export function newAccounts(now: () => Date) {
 
   function release(movement: Movement): void {
     const hold = movement.request?.hold
-    if (hold !== undefined) person(hold.accountId).balance += hold.amount?.minorUnits ?? 0n
+    if (hold === undefined || !movement.isHeld) return
+    person(hold.accountId).balance += hold.amount?.minorUnits ?? 0n
+    movement.isHeld = false
+  }
+
+  /** As the worker of the ledger does. */
+  function releaseExpired(): void {
+    for (const movement of movements.values()) {
+      const expireTime = movement.request?.hold?.expireTime
+      if (expireTime !== undefined && timestampDate(expireTime) <= now()) release(movement)
+    }
   }
 
   const messageOf = (one: Person) =>
@@ -190,22 +210,27 @@ export function newAccounts(now: () => Date) {
     movements: {
       async beginMovement(request) {
         state.begins += 1
+        releaseExpired()
         const { beginTime, repeated } = begin(create(BeginMovementRequestSchema, init(request)))
         const time = timestampFromDate(beginTime)
         return create(BeginMovementResponseSchema, { beginTime: time, repeatedCall: repeated })
       },
       async completeMovement(request) {
+        releaseExpired()
         const { movementId, postings } = create(CompleteMovementRequestSchema, init(request))
         const known = movements.get(movementId)
         if (known === undefined) throw no('MOVEMENT_NOT_FOUND')
         if (known.state === 'cancelled') throw no('HOLD_CLOSED')
         if (known.state === 'waiting') {
+          if (!known.isHeld) requireFunds(debitsOf(postings))
           release(known)
           apply(postings)
           known.state = 'posted'
+          known.postTime = now()
           known.postings = postings
         }
-        return create(CompleteMovementResponseSchema, { postTime: timestampFromDate(now()) })
+        const postTime = timestampFromDate(known.postTime ?? known.beginTime)
+        return create(CompleteMovementResponseSchema, { postTime })
       },
       async cancelMovement({ movementId = '' }) {
         const known = movements.get(movementId)
@@ -216,6 +241,7 @@ export function newAccounts(now: () => Date) {
             state: 'cancelled',
             beginTime: now(),
             postings: [],
+            isHeld: false,
           })
         } else if (known.state === 'waiting') {
           release(known)
@@ -259,6 +285,15 @@ export function newAccounts(now: () => Date) {
     /** Movements that moved or hold money. */
     standing: () => [...movements.values()].filter(({ state }) => state !== 'cancelled'),
   }
+}
+
+/** What customers pay by some postings. */
+function debitsOf(postings: Posting[]): { accountId: string; minor: bigint }[] {
+  return postings.flatMap(({ address, amount }) =>
+    address?.holder.case === 'accountId' && amount !== undefined && amount.minorUnits < 0n
+      ? [{ accountId: address.holder.value, minor: -amount.minorUnits }]
+      : [],
+  )
 }
 
 /** What a client hands to a method, as an initializer. */

@@ -2,6 +2,7 @@
 // carry on: there is exactly one outcome, and accounts, quotes and the back end agree with it.
 import { randomUUID } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
@@ -138,13 +139,27 @@ const kinds = [
   'p2p with a quote, refused',
   'transfer with a quote',
   'transfer that fails',
+  'transfer whose hold expires',
 ] as const
 type Kind = (typeof kinds)[number]
+
+/** Longer than a hold lives: the deadline of its transfer and 30 days. */
+const holdLifeMs = settings.transferTtlS * 1_000 + 31 * 86_400_000
+
+/** Lets the hold of a transfer expire, which the back end can no longer cancel. */
+function outliveHold(transferId: string): void {
+  const { accounts, backend, testClock } = harness
+  backend.state.isMoving = true
+  const { expireTime } = accounts.movements.get(transferId)?.request?.hold ?? {}
+  const nowMs = Date.now() + testClock.offsetMs
+  if (expireTime !== undefined && timestampMs(expireTime) > nowMs) testClock.advance(holdLifeMs)
+}
 
 /** Lets every transfer of the back end that this sender made end, as often as it takes. */
 async function endTransfers(process: Engine, kind: Kind, steps: Set<string>): Promise<void> {
   for (const [transferId] of harness.backend.transfers) {
     if (steps.has(transferId)) continue
+    if (kind === 'transfer whose hold expires') outliveHold(transferId)
     const outcome = kind === 'transfer that fails' ? 'failed' : 'completed'
     await reportTransfer(process.institution, transferId, { outcome, reason: '' }).catch(
       (error: unknown) => {

@@ -29,6 +29,7 @@ import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
 import { serveRpc } from '#platform/rpc/server/server.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
 import { createTestClock } from '#platform/testing/clock.ts'
 import { transferReportService } from '../../services/institution/api/reports.ts'
 import { institutionService } from '../../services/institution/api/transactions.ts'
@@ -72,7 +73,7 @@ function once(work: () => Promise<void>): () => Promise<void> {
 }
 
 /** Starts everything that the tests of a file share. */
-export async function startHarness(overrides: Partial<InstitutionSettings> = {}) {
+export async function startHarness(log: Logger = silentLog) {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-institution-'))
   writeIdentities(secrets, ['institution', 'gateway', 'simulator', 'connector-acme'])
   const identityOf = (name: string) =>
@@ -93,9 +94,9 @@ export async function startHarness(overrides: Partial<InstitutionSettings> = {})
   async function startProcess() {
     const engine = startInstitution({
       db,
-      log: silentLog,
+      log,
       metrics: registry,
-      settings: { ...settings, ...overrides },
+      settings,
       peers,
       notifyOutbox: () => {},
     })

@@ -35,7 +35,8 @@ const lists = {
  * `createTransaction` refuses in the order that the contract gives: SESSION_INVALID, DUPLICATE_TRANSACTION_ID,
  * SESSION_EXPIRED, the parties (PARTY_NOT_ALLOWED, ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, ACCOUNT_UNAVAILABLE,
  * SAME_PARTIES), amounts and fees (INVALID_PARAMETER, MISSING_PARAMETER), the quote (QUOTE_NOT_FOUND,
- * PARTY_NOT_ALLOWED, QUOTE_EXPIRED, QUOTE_ALREADY_USED, QUOTE_MISMATCH), LIMIT_EXCEEDED, INSUFFICIENT_FUNDS.
+ * PARTY_NOT_ALLOWED, QUOTE_EXPIRED, QUOTE_ALREADY_USED, QUOTE_MISMATCH), LIMIT_EXCEEDED, INSUFFICIENT_FUNDS,
+ * AMOUNT_OUT_OF_RANGE.
  * `getTransaction` and `resumeTransaction` refuse with TRANSACTION_NOT_FOUND, `listTransactions` a bad window, and all lists a bad page
  * token, with INVALID_PARAMETER. The first two reject with SERVICE_UNAVAILABLE while it is undecided whether there is a
  * transaction.

@@ -7,7 +7,7 @@ import { transferMessage } from '../api/messages.ts'
 import type { Leased, Outcome } from '../domain/transaction.ts'
 import type { Institution } from '../operations/institution.ts'
 import { cancelMovement, completeMovement } from '../ports/movements.ts'
-import { isRefusal } from '../ports/refusals.ts'
+import { isPermanent, isRefusal } from '../ports/refusals.ts'
 import { readClock } from '../store/history-store.ts'
 import { endTransaction } from '../store/transaction-store.ts'
 import { recordOutcome, waitForOutcome } from '../store/work-store.ts'
@@ -106,9 +106,13 @@ async function moveMoney(institution: Institution, row: Leased, outcome: Outcome
     await cancelMovement(institution, row)
     return await readClock(institution.db)
   } catch (error) {
-    if (error instanceof Failure && error.reason === 'HOLD_CLOSED') {
-      institution.metrics.stuck()
-      institution.log.error({ err: error }, 'transfer and ledger disagree')
+    const { metrics, log } = institution
+    const fields = { err: error, transferId: row.movementId, projectId: row.projectId, outcome }
+    if (isPermanent(error)) {
+      metrics.stuck()
+      log.error({ ...fields, reason: error.reason }, 'transfer and ledger disagree')
+    } else if (error instanceof Failure && error.reason === 'INSUFFICIENT_FUNDS') {
+      log.warn(fields, 'transfer waits for funds')
     }
     throw error
   }

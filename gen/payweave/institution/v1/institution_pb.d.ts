@@ -895,7 +895,8 @@ export declare const InstitutionService: GenService<{
    * and fees, INVALID_ARGUMENT (INVALID_PARAMETER); the quote, NOT_FOUND (QUOTE_NOT_FOUND), PERMISSION_DENIED
    * (PARTY_NOT_ALLOWED when it is a quote of another account), FAILED_PRECONDITION (QUOTE_EXPIRED, QUOTE_ALREADY_USED,
    * QUOTE_MISMATCH); the limits, FAILED_PRECONDITION (LIMIT_EXCEEDED); the funds, FAILED_PRECONDITION
-   * (INSUFFICIENT_FUNDS). A refusal stores nothing and does not use the token.
+   * (INSUFFICIENT_FUNDS), and whether the balance of the credited account can take the amount, INVALID_ARGUMENT
+   * (AMOUNT_OUT_OF_RANGE). A refusal stores nothing and does not use the token.
    *
    * @generated from rpc payweave.institution.v1.InstitutionService.CreateTransaction
    */
