@@ -66,7 +66,10 @@ export const publicReasons = {
     ...badRequest,
     meaning: 'The customer reference does not have the form that the biller uses.',
   },
-  AMOUNT_OUT_OF_RANGE: { ...badRequest, meaning: 'The product does not accept this amount.' },
+  AMOUNT_OUT_OF_RANGE: {
+    ...badRequest,
+    meaning: 'The product, or the account to be credited, does not accept this amount.',
+  },
   CURRENCY_NOT_SUPPORTED: { ...badRequest, meaning: 'The product does not accept this currency.' },
   PW_INVALID_SUBSCRIPTION_KEY: {
     ...unauthorized,

@@ -70,6 +70,7 @@ export const institutionOperations: Operations = {
       '`p2p` moves money between two accounts of the institution and is completed immediately; `inttransfer`, `deposit` and `cashout` are `pending` until the back end completes them. `session_token_enc` is the session token sealed under the shared key of the institution: base64 of the byte 1, key id, nonce, AES-256-GCM ciphertext and tag, with `session_token` as associated data. The first accepted transaction uses it up. `fees.sender_pays` is at most `sender_amount`, `fees.recipient_pays` at most `amount`, and `fees.total`, if sent, is the sum of `sender_pays`, `recipient_pays` and `convenience`. The amount and `sender_pays` together count against the limits of the account. A repeat of `transaction_id` with the same body returns the same receipt.',
     successes: { 200: { says: 'The transaction is accepted.', fields: transactionMade } },
     reasons: [
+      'AMOUNT_OUT_OF_RANGE',
       'CURRENCY_NOT_SUPPORTED',
       'SAME_PARTIES',
       'LIMIT_EXCEEDED',

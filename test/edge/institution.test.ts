@@ -260,6 +260,7 @@ describe('POST /institution/transaction', () => {
     'QUOTE_ALREADY_USED',
     'QUOTE_MISMATCH',
     'CURRENCY_NOT_SUPPORTED',
+    'AMOUNT_OUT_OF_RANGE',
   ] as const)('a refusal with %s returns the meaning of the reason', async (reason) => {
     edge.seen.transactions.refuseWith = new Failure(reason, 'internal words')
     const { status, body } = await post(asObjects)

@@ -35,7 +35,7 @@ REMEDIES: dict[str, str] = {
         "Ask the customer for the reference as the biller prints it."
     ),
     "AMOUNT_OUT_OF_RANGE": (
-        "Use an amount between the minimum and the maximum of the product."
+        "For a bill, use an amount between the minimum and the maximum of the product. For a transaction, use a smaller amount: a balance is at most 2^63 − 1 minor units."
     ),
     "CURRENCY_NOT_SUPPORTED": (
         "Use a currency that the product, or the source of rates, supports."
