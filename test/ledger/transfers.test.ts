@@ -192,6 +192,22 @@ describe('a reversal', () => {
     })
   })
 
+  it('a reversal takes back a credit whose fee was more than the credit', async () => {
+    const projectId = newId()
+    const sender = await newCustomer(db, { projectId, amountMinor: 100n })
+    const recipient = await newCustomer(db, { projectId, amountMinor: 0n })
+    const reversesId = newId()
+    const [debit, credit] = moving({ accountId: sender }, { accountId: recipient }, 100n)
+    const fee = { address: { internal: 'fee_income' }, currency: 'TTD', amountMinor: 60n } as const
+    const lines = [debit!, { ...credit!, amountMinor: 40n, feeMinor: 60n }, fee]
+    await postTransfer(db, { projectId, transferId: reversesId, lines })
+    const wanted = { projectId, transferId: newId(), reversesId, description: 'back' }
+    const first = await reverseTransfer(db, wanted)
+    expect(await reverseTransfer(db, wanted)).toEqual({ ...first, repeated: true })
+    expect(await balanceOf(db, sender)).toEqual({ postedMinor: 100n, heldMinor: 0n })
+    expect(await balanceOf(db, recipient)).toEqual({ postedMinor: 0n, heldMinor: 0n })
+  })
+
   it('a reversal has one winner among many, and needs the money to be there', async () => {
     const projectId = newId()
     const accountId = await newCustomer(db, { projectId, amountMinor: 0n })

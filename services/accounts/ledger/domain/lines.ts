@@ -145,9 +145,12 @@ function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]
   return a < b ? -1 : 1
 }
 
-/** The lines that reverse others. */
+/** The lines that reverse others. The fee of a credit may be more than the credit, and then it is not within the debit. */
 export function reversedLines(lines: readonly Line[]): Line[] {
-  return lines.map((line) => ({ ...line, amountMinor: -line.amountMinor }))
+  return lines.map(({ feeMinor = 0n, ...line }) => {
+    const isWithin = feeMinor <= magnitude(line.amountMinor)
+    return { ...line, amountMinor: -line.amountMinor, feeMinor: isWithin ? feeMinor : 0n }
+  })
 }
 
 /** The fingerprint that distinguishes a repeat of lines from a conflict; their order counts. */
