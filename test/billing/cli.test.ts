@@ -3,17 +3,22 @@ import { createHash, randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import { createClient } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { ApprovalService } from '#gen/payweave/approvals/v1/approvals_pb.js'
 import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
-import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import {
+  CatalogueService,
+  type ListCatalogueChangesRequestSchema,
+} from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { type RpcServer, serveRpc } from '#platform/rpc/server/server.ts'
+import { microsOfTimestamp, timestampFromMicros } from '#platform/rpc/timestamps.ts'
 import { billApprovalService } from '../../services/billing/api/approvals.ts'
 import { billingService } from '../../services/billing/api/billing.ts'
 import { catalogueService } from '../../services/billing/api/catalogue.ts'
@@ -282,24 +287,35 @@ describe('payweave bill', () => {
     expect(table).toMatch(/^TIME .*\n\S+ +operator +put_product +DEMO_GAS\/REFILL /)
   })
 
-  it('an operator reads the catalogue audit page by page, and an unknown place is refused', async () => {
-    const url = `http://127.0.0.1:${server.port}`
-    const catalogue = createClient(
-      CatalogueService,
-      createConnectTransport({ baseUrl: url, httpVersion: '1.1' }),
-    )
+  /** Reads the changes of the catalogue as an operator does. */
+  const changesOf = (wanted: MessageInitShape<typeof ListCatalogueChangesRequestSchema>) => {
+    const baseUrl = `http://127.0.0.1:${server.port}`
+    const transport = createConnectTransport({ baseUrl, httpVersion: '1.1' })
     const headers = { authorization: `Bearer ${bearer}` }
+    return createClient(CatalogueService, transport).listCatalogueChanges(wanted, { headers })
+  }
+
+  it('an operator reads the catalogue audit page by page, and an unknown place is refused', async () => {
     const ids: string[] = []
     let pageToken = ''
     do {
-      const wanted = { target: 'DEMO_GAS', pageSize: 1, pageToken }
-      const page = await catalogue.listCatalogueChanges(wanted, { headers })
+      const page = await changesOf({ target: 'DEMO_GAS', pageSize: 1, pageToken })
       ids.push(...page.changes.map(({ auditId }) => auditId))
       pageToken = page.nextPageToken
     } while (pageToken !== '')
     expect(new Set(ids).size).toBe(2)
-    const bad = catalogue.listCatalogueChanges({ pageToken: 'x' }, { headers })
-    await expect(bad).rejects.toThrow('page_token')
+    await expect(changesOf({ pageToken: 'x' })).rejects.toThrow('page_token')
+  })
+
+  it('the times of the catalogue audit are compared to the microsecond', async () => {
+    const [newest] = (await changesOf({ pageSize: 1 })).changes
+    const startTime = newest?.occurTime
+    if (startTime === undefined) throw new Error('an entry without its time')
+    const after = timestampFromMicros(microsOfTimestamp(startTime) + 1n)
+    expect((await changesOf({ startTime })).changes).toEqual([newest])
+    expect((await changesOf({ startTime: after })).changes).toEqual([])
+    expect((await changesOf({ endTime: after })).changes).toContainEqual(newest)
+    expect((await changesOf({ endTime: startTime })).changes).not.toContainEqual(newest)
   })
 
   it('payweave bill wants one decision and a note', async () => {

@@ -5,9 +5,9 @@ import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt'
 /** The path of the first bad time in a message; undefined when there is none. */
 export type FindBadTime = (message: Message) => string | undefined
 
-// The first and the last second of the years 1 to 9999, the range of Timestamp. Services round up to the milliseconds
-// of a Date, so the range ends with the last whole millisecond: the next is in the year 10000, which no response can
-// hold.
+// The first and the last second of the years 1 to 9999, the range of Timestamp. A service may round to the
+// milliseconds of a Date, so the range ends with the last whole millisecond: the next is in the year 10000, which no
+// response can hold.
 const firstSecond = -62_135_596_800n
 const lastSecond = 253_402_300_799n
 const nanosOfSecond = 1_000_000_000

@@ -1,6 +1,5 @@
 // Maps payweave.billing.v1.CatalogueService to the domain and back.
 
-import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid, missing } from '#core/errors/errors.ts'
 import { cursorIn, pageOf, pageSizeOf, tokenOf } from '#core/paging.ts'
@@ -14,7 +13,7 @@ import { approvalMessage } from '#platform/approvals/approval-service.ts'
 import { findWaiting } from '#platform/approvals/approval-store.ts'
 import { currentActor } from '#platform/approvals/approvals.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
-import { timestampFromMicros } from '#platform/rpc/timestamps.ts'
+import { microsOfTimestamp, timestampFromMicros } from '#platform/rpc/timestamps.ts'
 import type { Product, Range } from '../domain/catalogue.ts'
 import {
   changeBiller,
@@ -64,8 +63,8 @@ export function catalogueService(
       const lines = await listAudit(billing.db, {
         caller: caller || undefined,
         target: target || undefined,
-        startTime: startTime && timestampDate(startTime),
-        endTime: endTime && timestampDate(endTime),
+        startUs: startTime && microsOfTimestamp(startTime),
+        endUs: endTime && microsOfTimestamp(endTime),
         before: cursorIn(pageToken),
         limit: size + 1,
       })

@@ -35,14 +35,17 @@ export type ListedAuditEntry = Required<Omit<AuditEntry, 'requestId'>> & {
 export type AuditFilter = {
   caller: string | undefined
   target: string | undefined
-  /** First time, inclusive. */
-  startTime: Date | undefined
-  /** End of the times, exclusive. */
-  endTime: Date | undefined
+  /** First time, inclusive, in microseconds since 1970. */
+  startUs: bigint | undefined
+  /** End of the times, exclusive, in microseconds since 1970. */
+  endUs: bigint | undefined
   /** Only entries before this cursor, whose number is microseconds since 1970. */
   before: Cursor | undefined
   limit: number
 }
+
+const instant = (micros: string) =>
+  `timestamptz 'epoch' + ${micros}::bigint * interval '1 microsecond'`
 
 /** A list reads the index of its most selective filter, whose name stands in front, from the cursor on. */
 function listOf(name: string, first: string) {
@@ -51,8 +54,9 @@ function listOf(name: string, first: string) {
     `select audit_id as "auditId", (extract(epoch from occurred_at) * 1000000)::bigint as "occurTimeUs",
        caller, request_id as "requestId", action, target, note
      from catalogue_audit
-     where ${first} occurred_at >= $3 and occurred_at < $4
-       and (occurred_at, audit_id) < (timestamptz 'epoch' + $5::bigint * interval '1 microsecond', $6::uuid)
+     where ${first} occurred_at >= coalesce(${instant('$3')}, '-infinity')
+       and occurred_at < coalesce(${instant('$4')}, 'infinity')
+       and (occurred_at, audit_id) < (${instant('$5')}, $6::uuid)
        and ($1::text is null or target = $1) and ($2::text is null or caller = $2)
      order by occurred_at desc, audit_id desc limit $7`,
   )
@@ -64,13 +68,13 @@ const listOfAll = listOf('catalogue_audit_list', '')
 
 /** Audit entries, newest first. Locks nothing. */
 export function listAudit(db: Queryable, filter: AuditFilter): Promise<ListedAuditEntry[]> {
-  const { caller, target, startTime, endTime, before = endCursor, limit } = filter
+  const { caller, target, startUs, endUs, before = endCursor, limit } = filter
   const ofCaller = caller === undefined ? listOfAll : listOfCaller
   return db.rows(target === undefined ? ofCaller : listOfTarget, [
     target ?? null,
     caller ?? null,
-    startTime ?? '-infinity',
-    endTime ?? 'infinity',
+    startUs ?? null,
+    endUs ?? null,
     before.at,
     before.id,
     limit,

@@ -1,7 +1,7 @@
 // Maps ApiLogService to the store and back.
 import { promisify } from 'node:util'
 import { zstdDecompress as zstdDecompressCallback } from 'node:zlib'
-import { type Timestamp, timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, invalid } from '#core/errors/errors.ts'
 import { firstIdOf, idTimeMs } from '#core/identity/id.ts'
@@ -156,7 +156,7 @@ function filterOf(
 }
 
 /** The smallest id of this millisecond or, between two, of the next one. */
-function firstIdAt(time: Timestamp): string {
-  const ms = timestampDate(time).getTime() + (time.nanos % 1_000_000 === 0 ? 0 : 1)
+function firstIdAt({ seconds, nanos }: Timestamp): string {
+  const ms = Number(seconds) * 1_000 + Math.ceil(nanos / 1_000_000)
   return firstIdOf(Math.min(Math.max(ms, 0), lastMs))
 }

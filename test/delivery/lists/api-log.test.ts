@@ -211,14 +211,17 @@ describe('a list', () => {
   it('a window begins with its first millisecond and ends before its last', async () => {
     const now = harness.clock.now().getTime()
     const at = (ms: number) => entryOf({ entryId: newId(now + ms) })
-    const [before, first, last, after] = [at(-1), at(0), at(9), at(10)]
-    await record(before, first, last, after)
+    const [before, first, second, after] = [at(-1), at(0), at(1), at(10)]
+    await record(before, first, second, after)
     const startTime = timestampFromMs(now)
     const endTime = timestampFromMs(now + 10)
-    expect((await list({ startTime, endTime })).ids).toEqual([last.entryId, first.entryId])
-    const within = { ...startTime, nanos: startTime.nanos + 1 }
-    expect((await list({ startTime: within, endTime })).ids).toEqual([last.entryId])
-    expect((await list({ startTime, endTime, pageToken: last.entryId })).ids).toEqual([
+    expect((await list({ startTime, endTime })).ids).toEqual([second.entryId, first.entryId])
+    for (const rest of [1, 499_999, 600_000, 999_999]) {
+      const within = { ...startTime, nanos: startTime.nanos + rest }
+      expect((await list({ startTime: within, endTime })).ids).toEqual([second.entryId])
+      expect((await list({ startTime, endTime: within })).ids).toEqual([first.entryId])
+    }
+    expect((await list({ startTime, endTime, pageToken: second.entryId })).ids).toEqual([
       first.entryId,
     ])
   })

@@ -1,5 +1,5 @@
 // Maps the reads of administration, in payweave.accounts.v1.AccessService, to the stores and back. No secret is returned.
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
@@ -11,6 +11,7 @@ import {
 } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
+import { microsOfTimestamp, timestampFromMicros } from '#platform/rpc/timestamps.ts'
 import type { Project } from '../domain/access.ts'
 import { type AuditFilter, type ListedAuditEntry, listAudit } from '../store/audit-store.ts'
 import {
@@ -127,8 +128,8 @@ function institutionLists(db: Queryable) {
         projectId: projectId || undefined,
         caller: caller || undefined,
         targetId: targetId || undefined,
-        startTime: startTime && timestampDate(startTime),
-        endTime: endTime && timestampDate(endTime),
+        startUs: startTime && microsOfTimestamp(startTime),
+        endUs: endTime && microsOfTimestamp(endTime),
         before: auditCursorIn(pageToken),
         limit: size + 1,
       })
@@ -161,8 +162,8 @@ function boundsOf({ pageSize, pageToken }: PageRequest): Pick<Listing, 'afterId'
   return { afterId: orNull(pageToken), limit: pageSizeOf(pageSize) + 1 }
 }
 
-function auditTokenOf({ occurredUs, auditId }: ListedAuditEntry): string {
-  return `${occurredUs}.${auditId}`
+function auditTokenOf({ occurTimeUs, auditId }: ListedAuditEntry): string {
+  return `${occurTimeUs}.${auditId}`
 }
 
 function auditCursorIn(token: string): AuditFilter['before'] {
@@ -192,10 +193,10 @@ function keyMessage({ keyId, merchantId, issuedAt, revokedAt }: IssuedKey) {
 }
 
 function auditMessage(entry: ListedAuditEntry) {
-  const { auditId, occurredAt, caller, requestId, action, projectId, targetId, details } = entry
+  const { auditId, occurTimeUs, caller, requestId, action, projectId, targetId, details } = entry
   return {
     auditId,
-    occurTime: timestampFromDate(occurredAt),
+    occurTime: timestampFromMicros(occurTimeUs),
     caller,
     requestId: requestId ?? '',
     action,

@@ -5,9 +5,8 @@ import { type Queryable, sql } from '#platform/db/db.ts'
 /** An audit entry as it is read. */
 export type ListedAuditEntry = {
   auditId: string
-  occurredAt: Date
-  /** The same time in microseconds since 1970, for the cursor of the next page. */
-  occurredUs: bigint
+  /** When, in microseconds since 1970. */
+  occurTimeUs: bigint
   caller: string
   requestId: string | null
   action: string
@@ -21,25 +20,28 @@ export type AuditFilter = {
   projectId: string | undefined
   caller: string | undefined
   targetId: string | undefined
-  /** First time, inclusive. */
-  startTime: Date | undefined
-  /** End of the times, exclusive. */
-  endTime: Date | undefined
+  /** First time, inclusive, in microseconds since 1970. */
+  startUs: bigint | undefined
+  /** End of the times, exclusive, in microseconds since 1970. */
+  endUs: bigint | undefined
   /** Only entries before this one. */
   before: Cursor | undefined
   limit: number
 }
 
+const instant = (micros: string) =>
+  `timestamptz 'epoch' + ${micros}::bigint * interval '1 microsecond'`
+
 /** A list reads the index of its most selective filter, `first`, from the cursor on. */
 function listOf(name: string, first: string) {
   return sql(
     name,
-    `select audit_id as "auditId", occurred_at as "occurredAt",
-       (extract(epoch from occurred_at) * 1000000)::bigint as "occurredUs", caller,
+    `select audit_id as "auditId", (extract(epoch from occurred_at) * 1000000)::bigint as "occurTimeUs", caller,
        request_id as "requestId", action, project_id as "projectId", target_id as "targetId", details
      from access_audit
-     where ${first} occurred_at >= $4 and occurred_at < $5
-       and (occurred_at, audit_id) < (timestamptz 'epoch' + $6::bigint * interval '1 microsecond', $7::uuid)
+     where ${first} occurred_at >= coalesce(${instant('$4')}, '-infinity')
+       and occurred_at < coalesce(${instant('$5')}, 'infinity')
+       and (occurred_at, audit_id) < (${instant('$6')}, $7::uuid)
        and ($1::text is null or target_id = $1) and ($2::text is null or caller = $2)
        and ($3::uuid is null or project_id = $3)
      order by occurred_at desc, audit_id desc limit $8`,
@@ -55,7 +57,7 @@ const statements = {
 
 /** Audit entries, newest first. Locks nothing. */
 export function listAudit(db: Queryable, filter: AuditFilter): Promise<ListedAuditEntry[]> {
-  const { targetId, caller, projectId, startTime, endTime, before = endCursor, limit } = filter
+  const { targetId, caller, projectId, startUs, endUs, before = endCursor, limit } = filter
   const first = (['targetId', 'caller', 'projectId'] as const).find(
     (name) => filter[name] !== undefined,
   )
@@ -63,8 +65,8 @@ export function listAudit(db: Queryable, filter: AuditFilter): Promise<ListedAud
     targetId ?? null,
     caller ?? null,
     projectId ?? null,
-    startTime ?? '-infinity',
-    endTime ?? 'infinity',
+    startUs ?? null,
+    endUs ?? null,
     before.at,
     before.id,
     limit,
