@@ -6,7 +6,10 @@ import { approvalService } from '#platform/approvals/approval-service.ts'
 import { executeResolution } from '../operations/administer.ts'
 import type { Billing } from '../operations/pay.ts'
 
-/** The handlers of ApprovalService for bill payments. They reject as `approvalService` says; `approve` also with REVIEW_NOT_FOUND. */
+/**
+ * The handlers of ApprovalService for bill payments. They reject as `approvalService` says; `approve` also with REVIEW_NOT_FOUND and
+ * BILL_PAYMENT_NOT_FOUND.
+ */
 export function billApprovalService(billing: Billing): ServiceImpl<typeof ApprovalService> {
   return approvalService({
     db: billing.db,

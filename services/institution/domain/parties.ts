@@ -17,7 +17,10 @@ const ownSides = {
   inttransfer: ['debit', 'credit'],
 } as const satisfies Record<TransactionType, readonly Sides['own'][]>
 
-/** PARTY_NOT_ALLOWED, ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, ACCOUNT_UNAVAILABLE, SAME_PARTIES, in this order. */
+/**
+ * PARTY_NOT_ALLOWED, ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, ACCOUNT_UNAVAILABLE, SAME_PARTIES, in this order; MISSING_PARAMETER for a
+ * party without a number.
+ */
 export function findSides(
   { type, described }: Pick<NewTransaction, 'type' | 'described'>,
   { account, far }: Pick<Session, 'account' | 'far'>,

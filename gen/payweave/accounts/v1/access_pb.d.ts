@@ -2002,14 +2002,14 @@ export declare type ListAuditRequest = Message<"payweave.accounts.v1.ListAuditRe
   targetId: string;
 
   /**
-   * First time of a change, inclusive. Unset: from the beginning.
+   * First time of a change, inclusive, to the microsecond. Unset: from the beginning.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 6;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * End of the times of changes, exclusive. Unset: until now.
+   * End of the times of changes, exclusive, to the microsecond. Unset: until now.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 7;
    */

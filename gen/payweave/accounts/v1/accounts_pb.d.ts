@@ -727,14 +727,15 @@ export declare const UploadHeaderSchema: GenMessage<UploadHeader>;
  */
 export declare type ArtefactBeginning = Message<"payweave.accounts.v1.ArtefactBeginning"> & {
   /**
-   * Field name of the contract: id_document1_file, id_document2_file, poa_file or selfie.
+   * Field name of the contract: id_document1_file, id_document2_file, poa_file or selfie. Each one once.
    *
    * @generated from field: string field = 1;
    */
   field: string;
 
   /**
-   * Media type found from the content: image/jpeg, image/png or application/pdf.
+   * Media type found from the content: image/jpeg, image/png or application/pdf. Any other is refused with
+   * UNSUPPORTED_MEDIA_TYPE.
    *
    * @generated from field: string media_type = 2;
    */
@@ -1132,14 +1133,14 @@ export declare type AccountTransaction = Message<"payweave.accounts.v1.AccountTr
   transactionId: string;
 
   /**
-   * Amount credited (positive) or debited (negative), fees included.
+   * Amount credited (positive) or debited (negative). A debit has its fees within; a credit comes without them.
    *
    * @generated from field: payweave.types.v1.Money amount = 2;
    */
   amount?: Money | undefined;
 
   /**
-   * The fees within that amount, zero or above, in the same currency.
+   * The fees, zero or above, in the same currency: within the amount of a debit, beside that of a credit.
    *
    * @generated from field: payweave.types.v1.Money fees = 3;
    */
@@ -1332,7 +1333,8 @@ export declare const AccountsService: GenService<{
   },
   /**
    * Creates a personal account and submits it for review. ALREADY_EXISTS (ACCOUNT_EXISTS) when an available account has
-   * the number, INVALID_ARGUMENT for an institution that the project does not see.
+   * the number, INVALID_ARGUMENT for an institution that the project does not see, a detail of another name, a country
+   * that is no code, a callback URL that may not be called, and (MISSING_PARAMETER) one without its token.
    *
    * @generated from rpc payweave.accounts.v1.AccountsService.CreatePersonalAccount
    */
@@ -1342,7 +1344,10 @@ export declare const AccountsService: GenService<{
     output: typeof CreatePersonalAccountResponseSchema;
   },
   /**
-   * Creates a personal account with artefacts, which are stored encrypted. An interrupted stream stores nothing.
+   * Creates a personal account with artefacts, which are stored encrypted. An interrupted stream stores nothing. Refuses
+   * a profile as CreatePersonalAccount does; RESOURCE_EXHAUSTED (PAYLOAD_TOO_LARGE) for an artefact above 10 MiB and for
+   * all above 25 MiB; INVALID_ARGUMENT for messages in another order and a field that comes twice, and
+   * (UNSUPPORTED_MEDIA_TYPE) for another media type than the three, or an artefact that does not begin as its own does.
    *
    * @generated from rpc payweave.accounts.v1.AccountsService.UploadPersonalAccount
    */
@@ -1363,7 +1368,8 @@ export declare const AccountsService: GenService<{
   },
   /**
    * Asks a holder for consent. UNAUTHENTICATED (SESSION_INVALID, SESSION_EXPIRED) unless the token is a
-   * live session of that account.
+   * live session of that account, FAILED_PRECONDITION (ACCOUNT_UNAVAILABLE) when the account is not available,
+   * INVALID_ARGUMENT for a callback URL that may not be called.
    *
    * @generated from rpc payweave.accounts.v1.AccountsService.RegisterAccount
    */
@@ -1383,8 +1389,8 @@ export declare const AccountsService: GenService<{
     output: typeof GetAccountBalanceResponseSchema;
   },
   /**
-   * Lists transactions. NOT_FOUND and FAILED_PRECONDITION as for GetAccountBalance, INVALID_ARGUMENT for an invalid
-   * page token.
+   * Lists transactions. NOT_FOUND and FAILED_PRECONDITION as for GetAccountBalance, INVALID_ARGUMENT for a start after
+   * the end, or after now where there is no end, and for a page token of another account or window.
    *
    * @generated from rpc payweave.accounts.v1.AccountsService.ListAccountTransactions
    */

@@ -109,7 +109,8 @@ export declare type ResealPageResponse = Message<"payweave.accounts.v1.ResealPag
   leftCount: number;
 
   /**
-   * Values that no key opens: lost, or copied from another row. They are not counted as left.
+   * Values that no key opens: lost, or copied from another row. They are not counted as left. Empty when the call only
+   * counted: it opens no value, and counts these as left.
    *
    * @generated from field: repeated payweave.accounts.v1.UnopenedValue unopened = 5;
    */
@@ -231,7 +232,7 @@ export declare const KeyStepSchema: GenEnum<KeyStep>;
  */
 export declare const KeyAdministrationService: GenService<{
   /**
-   * Reseals the values of one page, at most 200, in one statement, and skips values that other transactions have
+   * Reseals the values of one page, at most 200 (1,000 with `check_only`), in one statement, and skips values that other transactions have
    * locked. It may run concurrently with other work and with itself. FAILED_PRECONDITION when the key is not the
    * current key of the process that answers.
    *

@@ -1154,7 +1154,8 @@ export declare const LedgerService: GenService<{
     output: typeof ReverseTransferResponseSchema;
   },
   /**
-   * Places a hold. FAILED_PRECONDITION (INSUFFICIENT_FUNDS), NOT_FOUND for an unknown account.
+   * Places a hold. FAILED_PRECONDITION (INSUFFICIENT_FUNDS), NOT_FOUND for an unknown account, INVALID_ARGUMENT for an
+   * internal account and for an expiry that has passed. A repeat may have another expiry: the first one counts.
    *
    * @generated from rpc payweave.accounts.v1.LedgerService.CreateHold
    */

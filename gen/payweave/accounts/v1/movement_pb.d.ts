@@ -367,12 +367,14 @@ export declare const CheckLimitsResponseSchema: GenMessage<CheckLimitsResponse>;
  */
 export declare const MovementService: GenService<{
   /**
-   * Begins a movement. It checks in this order: the token, UNAUTHENTICATED (SESSION_INVALID when unknown, used, or
+   * Begins a movement. INVALID_ARGUMENT for lines that make no transfer. It checks in this order: the token, UNAUTHENTICATED (SESSION_INVALID when unknown, used, or
    * bound to another project or institution; SESSION_EXPIRED); begin_before_time, FAILED_PRECONDITION (QUOTE_EXPIRED);
-   * the accounts, FAILED_PRECONDITION (ACCOUNT_UNAVAILABLE); the limits, FAILED_PRECONDITION (LIMIT_EXCEEDED); the funds,
+   * the accounts, NOT_FOUND (LEDGER_ACCOUNT_NOT_FOUND for one that the project does not see) and FAILED_PRECONDITION
+   * (ACCOUNT_UNAVAILABLE); the limits, FAILED_PRECONDITION (LIMIT_EXCEEDED); the funds,
    * FAILED_PRECONDITION (INSUFFICIENT_FUNDS), and the balances that are credited, INVALID_ARGUMENT (AMOUNT_OUT_OF_RANGE when
    * one would pass 2^63 - 1 minor units). A refusal changes nothing. The same UUID with other content fails with
-   * ALREADY_EXISTS (LEDGER_CONFLICT).
+   * ALREADY_EXISTS (LEDGER_CONFLICT); the expiry and the fees of the hold, `credit` and `begin_before_time` are no content.
+   * The UUID of a movement that was cancelled fails with FAILED_PRECONDITION (HOLD_CLOSED).
    *
    * @generated from rpc payweave.accounts.v1.MovementService.BeginMovement
    */

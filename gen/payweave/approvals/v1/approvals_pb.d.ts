@@ -132,7 +132,7 @@ export declare const ApprovalSchema: GenMessage<Approval>;
  */
 export declare type ListApprovalsRequest = Message<"payweave.approvals.v1.ListApprovalsRequest"> & {
   /**
-   * UUID of the project. Empty: all projects of the caller.
+   * UUID of the project. Empty: all projects of the caller. Required with a `subject_id`.
    *
    * @generated from field: string project_id = 1;
    */
@@ -397,8 +397,8 @@ export declare const ApprovalStateSchema: GenEnum<ApprovalState>;
  */
 export declare const ApprovalService: GenService<{
   /**
-   * Lists approvals, also those that were decided: this is their audit. INVALID_ARGUMENT for a malformed token;
-   * PERMISSION_DENIED for a caller who may not read the history of payments, or list the bills in review.
+   * Lists approvals, also those that were decided: this is their audit. INVALID_ARGUMENT for a malformed token and
+   * (MISSING_PARAMETER) for a `subject_id` without its project; PERMISSION_DENIED for a caller who may not read the history of payments, or list the bills in review.
    *
    * @generated from rpc payweave.approvals.v1.ApprovalService.ListApprovals
    */
@@ -410,7 +410,9 @@ export declare const ApprovalService: GenService<{
   /**
    * Approves and executes a request in one transaction: of two who decide at once one succeeds. A repeat by the same
    * caller returns the approval. FAILED_PRECONDITION: APPROVAL_OWN for the requester, APPROVAL_CLOSED when it was decided or
-   * has expired, and the reason of the RPC that was requested when it cannot be executed any more.
+   * has expired. When it cannot be executed any more it is refused as the RPC that was requested: a refund with
+   * FAILED_PRECONDITION (PAYMENT_NOT_REFUNDABLE), a decision about a bill with NOT_FOUND (REVIEW_NOT_FOUND,
+   * BILL_PAYMENT_NOT_FOUND).
    *
    * @generated from rpc payweave.approvals.v1.ApprovalService.Approve
    */

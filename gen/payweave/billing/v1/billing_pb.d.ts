@@ -585,8 +585,8 @@ export declare const BillingService: GenService<{
   /**
    * Pays a bill. Refusals before acceptance, which store nothing: NOT_FOUND (BILLER_NOT_FOUND, PRODUCT_NOT_FOUND),
    * INVALID_ARGUMENT (CUSTOMER_REFERENCE_INVALID, AMOUNT_OUT_OF_RANGE, CURRENCY_NOT_SUPPORTED), FAILED_PRECONDITION
-   * (INSUFFICIENT_FUNDS). A used key returns ALREADY_EXISTS (IDEMPOTENCY_KEY_CONFLICT) with another body, ABORTED or
-   * FAILED_PRECONDITION (IDEMPOTENCY_KEY_IN_PROGRESS) while the first call runs, else the stored payment. After
+   * (INSUFFICIENT_FUNDS). A used key returns ALREADY_EXISTS (IDEMPOTENCY_KEY_CONFLICT) with another body, ABORTED
+   * (IDEMPOTENCY_KEY_IN_PROGRESS) while the first call runs, else the stored payment. After
    * UNAVAILABLE or DEADLINE_EXCEEDED repeat the call: the key is free if no biller was called. The biller has the rest
    * of the call's deadline, at most BILLER_TIMEOUT_S, so send a deadline 5 seconds longer than that.
    *

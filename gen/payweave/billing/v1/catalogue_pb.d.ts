@@ -263,7 +263,8 @@ export declare type CatalogueChange = Message<"payweave.billing.v1.CatalogueChan
   occurTime?: Timestamp | undefined;
 
   /**
-   * Name of the calling bearer; for a person in the console `console:` and their e-mail address.
+   * Name of the calling bearer; for a person in the console `console:`, the issuer of their identity provider, `#` and
+   * their subject there.
    *
    * @generated from field: string caller = 3;
    */
@@ -326,14 +327,14 @@ export declare type ListCatalogueChangesRequest = Message<"payweave.billing.v1.L
   target: string;
 
   /**
-   * First time of a change, inclusive. Unset: from the beginning.
+   * First time of a change, inclusive, to the microsecond. Unset: from the beginning.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 3;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * End of the times of changes, exclusive. Unset: until now.
+   * End of the times of changes, exclusive, to the microsecond. Unset: until now.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 4;
    */

@@ -257,14 +257,14 @@ export declare type ListRequestsRequest = Message<"payweave.delivery.v1.ListRequ
   idempotencyKey: string;
 
   /**
-   * First time at which they ended, in whole milliseconds. Unset: no lower bound.
+   * First time at which they ended, rounded up to a whole millisecond. Unset: no lower bound.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 8;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * The time after the last time at which they ended. Unset: no upper bound.
+   * The time after the last time at which they ended, rounded up in the same way. Unset: no upper bound.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 9;
    */
@@ -367,14 +367,14 @@ export declare type ListAllRequestsRequest = Message<"payweave.delivery.v1.ListA
   idempotencyKey: string;
 
   /**
-   * First time at which they ended, in whole milliseconds. Unset: no lower bound.
+   * First time at which they ended, rounded up to a whole millisecond. Unset: no lower bound.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 7;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * The time after the last time at which they ended. Unset: no upper bound.
+   * The time after the last time at which they ended, rounded up in the same way. Unset: no upper bound.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 8;
    */

@@ -314,14 +314,14 @@ export declare type ListDeliveriesRequest = Message<"payweave.delivery.v1.ListDe
   pageToken: string;
 
   /**
-   * First time of creation. Unset: no lower bound.
+   * First time of creation, of 1970 or later. Unset: no lower bound.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 7;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * The time after the last time of creation. Unset: no upper bound.
+   * The time after the last time of creation, of 1970 or later. Unset: no upper bound.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 8;
    */

@@ -187,7 +187,8 @@ export declare const ListMerchantDeliveriesRequestSchema: GenMessage<ListMerchan
  */
 export declare type ListMerchantDeliveriesResponse = Message<"payweave.delivery.v1.ListMerchantDeliveriesResponse"> & {
   /**
-   * The deliveries, newest first.
+   * The deliveries, newest first. A list by `event_type` without `payment_id` looks at 1,000 deliveries for a page: a
+   * page may have fewer than its size, or none, while more follow.
    *
    * @generated from field: repeated payweave.delivery.v1.MerchantDelivery deliveries = 1;
    */

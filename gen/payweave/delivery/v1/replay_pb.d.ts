@@ -35,14 +35,14 @@ export declare type ReplayFilter = Message<"payweave.delivery.v1.ReplayFilter"> 
   state: DeliveryState;
 
   /**
-   * Only deliveries whose event was processed at this time or later. Unset: no lower bound.
+   * Only deliveries whose event was processed at this time or later. Of 1970 or later. Unset: no lower bound.
    *
    * @generated from field: google.protobuf.Timestamp from_time = 3;
    */
   fromTime?: Timestamp | undefined;
 
   /**
-   * Only deliveries whose event was processed before this time. Unset, or later than the job's creation: the time of
+   * Only deliveries whose event was processed before this time. Of 1970 or later. Unset, or later than the job's creation: the time of
    * its creation.
    *
    * @generated from field: google.protobuf.Timestamp to_time = 4;

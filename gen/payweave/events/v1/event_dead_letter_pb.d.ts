@@ -241,7 +241,8 @@ export declare type EventDeadLetterDecision = Message<"payweave.events.v1.EventD
   decideTime?: Timestamp | undefined;
 
   /**
-   * Name of the calling bearer; for a person in the console `console:` and their e-mail address.
+   * Name of the calling bearer; for a person in the console `console:`, the issuer of their identity provider, `#` and
+   * their subject there.
    *
    * @generated from field: string caller = 3;
    */

@@ -233,7 +233,7 @@ export declare const InboxService: GenService<{
   },
   /**
    * Processes events that the broker did not take, and returns those that the consumer has. Safe to repeat. INVALID_ARGUMENT for a
-   * malformed id or too many events; SERVICE_UNAVAILABLE when not all were tried; UNIMPLEMENTED by a consumer of an earlier release. An
+   * malformed id or too many events; UNAVAILABLE when not all were tried; UNIMPLEMENTED by a consumer of an earlier release. An
    * event whose subject the consumer does not consume is not processed.
    *
    * @generated from rpc payweave.events.v1.InboxService.ProcessEvents

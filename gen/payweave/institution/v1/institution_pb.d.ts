@@ -891,8 +891,11 @@ export declare const InstitutionService: GenService<{
    * opened or is unknown); whether this is a repeat, which succeeds even if the token is used or expired by now, or
    * ALREADY_EXISTS (DUPLICATE_TRANSACTION_ID); the token's validity, UNAUTHENTICATED (SESSION_INVALID when used,
    * SESSION_EXPIRED); the parties, PERMISSION_DENIED (PARTY_NOT_ALLOWED), NOT_FOUND (ACCOUNT_NOT_FOUND),
-   * FAILED_PRECONDITION (AMBIGUOUS_MATCH, ACCOUNT_UNAVAILABLE), INVALID_ARGUMENT (SAME_PARTIES); currencies, amounts
-   * and fees, INVALID_ARGUMENT (INVALID_PARAMETER); the quote, NOT_FOUND (QUOTE_NOT_FOUND), PERMISSION_DENIED
+   * FAILED_PRECONDITION (AMBIGUOUS_MATCH, ACCOUNT_UNAVAILABLE), INVALID_ARGUMENT (SAME_PARTIES, MISSING_PARAMETER for a
+   * party without a number); currencies, amounts and fees, INVALID_ARGUMENT (INVALID_PARAMETER, MISSING_PARAMETER for two
+   * currencies without a quote_id) and, with a quote_id, FAILED_PRECONDITION (QUOTE_MISMATCH) for a currency that is not
+   * its party's and for two amounts in one currency; the rate into the currency of the limits, INVALID_ARGUMENT
+   * (CURRENCY_NOT_SUPPORTED), UNAVAILABLE while there is no fresh one; the quote, NOT_FOUND (QUOTE_NOT_FOUND), PERMISSION_DENIED
    * (PARTY_NOT_ALLOWED when it is a quote of another account), FAILED_PRECONDITION (QUOTE_EXPIRED, QUOTE_ALREADY_USED,
    * QUOTE_MISMATCH); the limits, FAILED_PRECONDITION (LIMIT_EXCEEDED); the funds, FAILED_PRECONDITION
    * (INSUFFICIENT_FUNDS), and whether the balance of the credited account can take the amount, INVALID_ARGUMENT
@@ -917,8 +920,8 @@ export declare const InstitutionService: GenService<{
     output: typeof GetTransactionResponseSchema;
   },
   /**
-   * Lists transactions. INVALID_ARGUMENT for a window that is too long or ends before it starts, and for an invalid
-   * page token.
+   * Lists transactions. INVALID_ARGUMENT for a window that is too long or ends before it starts, which names
+   * `start_datetime`, and for an invalid page token, which names `cursor`: the names that the JSON API has for them.
    *
    * @generated from rpc payweave.institution.v1.InstitutionService.ListTransactions
    */

@@ -683,7 +683,7 @@ export declare const CheckoutService: GenService<{
   /**
    * Opens a card form. FAILED_PRECONDITION (PAYMENT_NOT_PAYABLE) when the share is not pending or
    * its channel takes no cards here. INVALID_ARGUMENT (UNSUPPORTED_CHANNEL_METHOD) when the connector of the share takes no
-   * cards: the payer may choose another method.
+   * cards: the payer may choose another method. UNAVAILABLE while the back end does not have the charge yet: try again.
    *
    * @generated from rpc payweave.payments.v1.CheckoutService.OpenCardFrame
    */

@@ -1072,7 +1072,8 @@ export declare const ListPaymentsRequestSchema: GenMessage<ListPaymentsRequest>;
  */
 export declare type ListPaymentsResponse = Message<"payweave.payments.v1.ListPaymentsResponse"> & {
   /**
-   * The requests, newest first.
+   * The requests, newest first. A list by `mobile_number_e164` without `transaction_id` looks at 1,000 shares with the
+   * number for a page: a page may have fewer than its size, or none, while more follow.
    *
    * @generated from field: repeated payweave.payments.v1.PaymentSummary payments = 1;
    */
@@ -1882,7 +1883,7 @@ export declare const PaymentsService: GenService<{
   /**
    * Creates a request, once per (merchant, transaction_id). INVALID_ARGUMENT (MISSING_PARAMETER, INVALID_PARAMETER,
    * UNSUPPORTED_CHANNEL_METHOD, AMOUNT_MISMATCH) names the field; ALREADY_EXISTS (DUPLICATE_TRANSACTION_ID) when the id
-   * was used with other content.
+   * was used with other content; UNAUTHENTICATED (PW_INVALID_API_KEY) for a merchant that the project does not have.
    *
    * @generated from rpc payweave.payments.v1.PaymentsService.CreatePayment
    */

@@ -154,8 +154,10 @@ export declare const CallService: GenService<{
    * Answers each call that comes, in any order. A server runs at most 1,024 calls of a stream; then it reads no more.
    * INVALID_ARGUMENT (MALFORMED_REQUEST, INVALID_PARAMETER) ends the stream for a message that cannot be decoded or
    * breaks a rule, for one over 80 KiB, and for a number that a call in flight has; RESOURCE_EXHAUSTED
-   * (SERVER_OVERLOADED) when the server has no room for another stream; DEADLINE_EXCEEDED when 30 s pass between the
-   * first byte of a message and its last. Unfinished calls are then cancelled.
+   * (SERVER_OVERLOADED) when the server has no room for another stream, UNAVAILABLE while it stops; DEADLINE_EXCEEDED when
+   * 30 s pass between the first byte of a message and its last, when the bearer of the stream expires, and at the
+   * deadline of the stream. A bearer's stream has one, at most 24 hours; a process sets none. A stream without traffic for
+   * 660 s is closed without a status. Unfinished calls are then cancelled.
    *
    * @generated from rpc payweave.rpc.v1.CallService.StreamCalls
    */
