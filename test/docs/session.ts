@@ -178,6 +178,22 @@ const nodeScript = `
 const outsideScript = `
 name=\${0##*/}
 refuse() { echo "$name: $*" >&2; exit 90; }
+# kubectl takes the objects of one command as pod/x, or as pod x, but not as both.
+check_objects() {
+  before= verb= typed= untyped=
+  for word; do
+    case $before,$word in
+      -[cfklnop],* | *,-*) ;;
+      *,*/*) typed=$word ;;
+      *) if [ -n "$verb" ]; then untyped=$word; else verb=$word; fi ;;
+    esac
+    before=$word
+  done
+  case $verb in
+    get | delete | describe | scale | patch | wait)
+      [ -z "$typed" ] || [ -z "$untyped" ] || refuse "$untyped needs its type before a slash, as $typed has" ;;
+  esac
+}
 [ -n "$DOCS_CHECK" ] || refuse 'works on what is not here: say why it is not run'
 if [ "$name" = npm ]; then
   [ "$1" != run ] || set -- "$2"
@@ -186,6 +202,7 @@ if [ "$name" = npm ]; then
   [ -n "$script" ] || refuse "there is no script $1"
   exit 0
 fi
+[ "$name" != kubectl ] || check_objects "$@"
 while [ $# -gt 0 ]; do
   case $name,$1 in
     kubectl,kustomize) [ -e "$2/kustomization.yaml" ] || refuse "$2 is no kustomization" ;;
