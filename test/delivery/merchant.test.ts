@@ -16,6 +16,7 @@ import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
 import { serveRpc } from '#platform/rpc/server/server.ts'
+import { timelineOf } from '../../console/pages/timeline.ts'
 import { merchantDeliveryService } from '../../services/delivery/api/merchant-deliveries.ts'
 import { sendAfterAttempts } from '../../services/delivery/store/merchant-store.ts'
 import { cancelDelivery } from '../../services/delivery/store/operate-store.ts'
@@ -212,6 +213,22 @@ describe('a push of a merchant', () => {
     expect(deliveries).toMatchObject([
       { deliveryId: id, attempts: [{ number: 1, status: 500 }], body: new Uint8Array() },
     ])
+  })
+
+  it('the pushes of a payment have all facts of their attempts but the answers', async () => {
+    receiver.answer(status(429, { 'retry-after': '7' }))
+    const [id = ''] = await pushes(1)
+    harness.worker({ scheduleS: [3_600] })
+    await eventually(async () => expect((await get(id)).attempts[0]?.status).toBe(429))
+    const { projectId } = harness
+    const { deliveries } = await client.listPaymentPushes({ projectId, merchantId, paymentId })
+    const { attempts } = await get(id)
+    expect(attempts).toMatchObject([
+      { round: 1, retryAfterS: 7, peerAddress: host, firstByteMs: expect.any(Number) },
+    ])
+    expect(deliveries[0]?.attempts).toEqual([{ ...attempts[0], answer: new Uint8Array() }])
+    const lines = timelineOf({ events: [], currency: 'USD' }, deliveries, '/pushes')
+    expect(lines[0]?.sentence).toMatch(/your server answered 429 after \d+ ms, next try in \d+ s$/)
   })
 
   it('a push that has ended is sent again with the same id and bytes, and its attempts go on counting', async () => {

@@ -110,7 +110,13 @@ describe('the delivery process', () => {
     expect(JSON.stringify(deliveries)).not.toContain('secret')
     const deliveryId = deliveries[0]?.deliveryId
     expect((await get({ projectId, deliveryId })).delivery?.attempts).toMatchObject([
-      { number: 1, outcome: 'ATTEMPT_OUTCOME_DELIVERED', status: 200, peerAddress: '127.0.0.1' },
+      {
+        number: 1,
+        outcome: 'ATTEMPT_OUTCOME_DELIVERED',
+        status: 200,
+        peerAddress: '127.0.0.1',
+        answer: Buffer.from('{"ok":true}').toString('base64'),
+      },
     ])
     expect(await get({ projectId: randomUUID(), deliveryId })).toMatchObject({ code: 'not_found' })
     expect(await list({ projectId: randomUUID() })).toEqual({})

@@ -25,6 +25,8 @@ async function replica(options: Partial<TailOptions> = {}) {
   return tail
 }
 
+const timings = { resolveMs: 1, connectMs: 0, firstByteMs: 2, retryAfterS: 7 }
+
 function ended(changes: Partial<EndedAttempt['claimed']> = {}): EndedAttempt {
   return {
     claimed: {
@@ -47,7 +49,7 @@ function ended(changes: Partial<EndedAttempt['claimed']> = {}): EndedAttempt {
       traceparent: null,
       ...changes,
     },
-    end: { outcome: 'delivered', status: 200, totalMs: 3 },
+    end: { outcome: 'delivered', status: 200, ...timings, totalMs: 3 },
     completed: { deliveryId: '', state: 'delivered', nextAttemptAt: null },
   }
 }
@@ -86,7 +88,7 @@ describe('a tail', () => {
     expect(valueOf(item)).toMatchObject({
       deliveryId: wanted.claimed.deliveryId,
       origin: 'https://receiver.example',
-      attempt: { number: 1, status: 200 },
+      attempt: { number: 1, round: 1, status: 200, durationMs: 3, ...timings },
     })
     expect(
       JSON.stringify(valueOf(item), (_key, value: unknown) =>

@@ -63,11 +63,14 @@ export function deliveryService(
       const { deliveryId } = request
       const row = await findDelivery(db, projectId, deliveryId)
       if (row === undefined) throw unknownDelivery()
-      const attempts = await listAttempts(db, row.deliveryId)
+      const attempts = (await listAttempts(db, row.deliveryId)).map((attempt) => ({
+        ...wireAttempt(attempt),
+        answer: attempt.answer ?? new Uint8Array(),
+      }))
       const path = URL.parse(row.url)?.pathname ?? ''
       const body = mayReadBody(row) ? row.body : new Uint8Array()
       const delivery = { ...wireDelivery(row), path, body }
-      return { delivery: { ...delivery, attempts: attempts.map(wireAttempt) } }
+      return { delivery: { ...delivery, attempts } }
     },
     async replayDelivery(request, context) {
       const projectId = projectOf(context, request.projectId)

@@ -16,11 +16,10 @@ import {
   type MerchantDeliveryFilter,
   type MerchantKey,
   notTheirs,
-  type PushAttempt,
   resendMerchantDelivery,
 } from '../store/merchant-store.ts'
 import { listAttempts } from '../store/read-store.ts'
-import { wireAttempt, wireKinds, wireOutcomes, wireStates, wordOf } from './messages.ts'
+import { wireAttempt, wireKinds, wireStates, wordOf } from './messages.ts'
 
 /** What the handlers need. */
 export interface MerchantDeliveryOptions {
@@ -82,7 +81,7 @@ export function merchantDeliveryService({
           attempts: attempts
             .filter(({ deliveryId }) => deliveryId === row.deliveryId)
             .toReversed()
-            .map(attemptMessage),
+            .map(wireAttempt),
         })),
       }
     },
@@ -129,16 +128,5 @@ function message(row: MerchantDelivery) {
     attemptCount: row.attempts,
     createTime: timestampFromDate(row.createdAt),
     paymentId: row.paymentId,
-  }
-}
-
-function attemptMessage({ number, startedAt, outcome, status, totalMs, error }: PushAttempt) {
-  return {
-    number,
-    startTime: timestampFromDate(startedAt),
-    outcome: wireOutcomes[outcome],
-    status: status ?? 0,
-    durationMs: totalMs ?? 0,
-    error: error ?? '',
   }
 }

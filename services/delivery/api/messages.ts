@@ -79,8 +79,8 @@ export function wireDelivery(row: DeliveryRow) {
   }
 }
 
-/** An attempt with all that is kept of it, as a message; durations in milliseconds. */
-export function wireAttempt(row: AttemptRow) {
+/** An attempt without its answer, as a message; durations in milliseconds. */
+export function wireAttempt(row: Omit<AttemptRow, 'answer'>) {
   return {
     number: row.number,
     startTime: timestampFromDate(row.startedAt),
@@ -94,7 +94,6 @@ export function wireAttempt(row: AttemptRow) {
     connectMs: row.connectMs ?? undefined,
     firstByteMs: row.firstByteMs ?? undefined,
     retryAfterS: row.retryAfterS ?? undefined,
-    answer: row.answer ?? new Uint8Array(),
     nextAttemptTime: timeOf(row.nextAttemptAt),
   }
 }

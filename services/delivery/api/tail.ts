@@ -249,6 +249,10 @@ function changeOf({ claimed, end, completed }: EndedAttempt) {
       durationMs: end.totalMs,
       peerAddress: end.peerAddress ?? '',
       error: end.error ?? '',
+      resolveMs: end.resolveMs,
+      connectMs: end.connectMs,
+      firstByteMs: end.firstByteMs,
+      retryAfterS: end.retryAfterS,
       ...(nextAttemptAt === null ? {} : { nextAttemptTime: timestampFromDate(nextAttemptAt) }),
     },
   }

@@ -2,14 +2,13 @@
 import { Failure } from '#core/errors/errors.ts'
 import { type Database, type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import {
-  type AttemptOutcome,
   type DeliveryKind,
   type DeliveryState,
   deliveryMachine,
   endedStates,
 } from '../domain/delivery.ts'
 import { beginRound, recordReplayRequest } from './operate-store.ts'
-import { maxShownAttempts } from './read-store.ts'
+import { type AttemptRow, attemptColumns, maxShownAttempts } from './read-store.ts'
 
 /** A push as its merchant sees it. */
 export type MerchantDelivery = {
@@ -228,15 +227,7 @@ export function notTheirs(): Failure {
 }
 
 /** An attempt as the history of a payment shows it. */
-export type PushAttempt = {
-  deliveryId: string
-  number: number
-  startedAt: Date
-  outcome: AttemptOutcome
-  status: number | null
-  totalMs: number | null
-  error: string | null
-}
+export type PushAttempt = Omit<AttemptRow, 'answer'> & { deliveryId: string }
 
 const pushesStatement = sql(
   'merchant_payment_pushes',
@@ -247,10 +238,9 @@ const pushesStatement = sql(
 // Attempts stand in a table for each day; the time of the first push spares a look at the days before it.
 const attemptsStatement = sql(
   'merchant_payment_attempts',
-  `select shown.delivery_id as "deliveryId", number, started_at as "startedAt", outcome, status,
-     total_ms as "totalMs", error
+  `select push.delivery_id as "deliveryId", shown.*
    from unnest($1::uuid[]) as push(delivery_id) cross join lateral (
-     select delivery_id, number, started_at, outcome, status, total_ms, error from attempt
+     select ${attemptColumns} from attempt
      where attempt.delivery_id = push.delivery_id and started_at >= $2
      order by number desc limit ${maxShownAttempts}
    ) as shown`,

@@ -130,13 +130,14 @@ export function findDelivery(
 /** Attempts that a page or a message shows, with their responses; the number of attempts of a delivery has no limit. */
 export const maxShownAttempts = 100
 
+/** Columns of an `AttemptRow` without its answer, of `attempt`. */
+export const attemptColumns = `number, started_at as "startedAt", outcome, status, total_ms as "totalMs",
+  peer_address as "peerAddress", error, round, resolve_ms as "resolveMs", connect_ms as "connectMs",
+  first_byte_ms as "firstByteMs", retry_after_s as "retryAfterS", next_attempt_at as "nextAttemptAt"`
+
 const attemptsStatement = sql(
   'delivery_attempts',
-  `(select number, started_at as "startedAt", outcome, status, total_ms as "totalMs",
-     peer_address as "peerAddress", error, round, resolve_ms as "resolveMs",
-     connect_ms as "connectMs", first_byte_ms as "firstByteMs", retry_after_s as "retryAfterS",
-     answer, next_attempt_at as "nextAttemptAt"
-   from attempt
+  `(select ${attemptColumns}, answer from attempt
    where delivery_id = $1
    order by number desc limit ${maxShownAttempts})
    union all
