@@ -117,6 +117,11 @@ describe('the currency that is quoted', () => {
     expect(quote.quoted?.currency).toBe(currency)
   })
 
+  it.each([{ currency: 'USD' }, {}])('an institution’s quote takes no party: %j', async (party) => {
+    const asked = { kind: QuoteKind.INSTITUTION, creditParty: party }
+    expect(await refused(asked)).toBe('INVALID_PARAMETER credit_party')
+  })
+
   it('a number with several accounts is ambiguous unless the currency is given', async () => {
     const several = { mobileNumber: '+12025550109' }
     expect(await refused({ creditParty: several })).toBe('AMBIGUOUS_MATCH credit_party')

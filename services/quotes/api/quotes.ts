@@ -5,9 +5,13 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { invalid } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { isCurrency } from '#core/money/money.ts'
-import type { QuotesService, ReserveQuoteRequest } from '#gen/payweave/quotes/v1/quotes_pb.js'
+import type {
+  CreateQuoteRequest,
+  QuotesService,
+  ReserveQuoteRequest,
+} from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { projectOf } from '#platform/rpc/auth/callers.ts'
-import type { Execution } from '../domain/quote.ts'
+import type { Execution, NewQuote } from '../domain/quote.ts'
 import {
   confirm,
   createQuote,
@@ -34,14 +38,8 @@ import { amountOf, kindOf, quoteMessage, statusWord, transactionStatusOf } from 
 export function quotesService(quotes: Quotes): ServiceImpl<typeof QuotesService> {
   return {
     async createQuote(request, context) {
-      const { sessionToken, institutionName, creditParty } = request
-      const projectId = projectOf(context, request.projectId)
-      const kind = kindOf(request.kind)
-      const requested = amountOf(request.requested, 'request_amount')
-      const currency = creditParty?.currency ?? ''
-      if (currency !== '') checkCurrency(currency, 'credit_party.currency')
-      const newQuote = { projectId, sessionToken, institutionName, kind, requested, creditParty }
-      return { quote: quoteMessage(await createQuote(quotes, newQuote)) }
+      const asked = newQuoteOf(request, projectOf(context, request.projectId))
+      return { quote: quoteMessage(await createQuote(quotes, asked)) }
     },
     async getQuote({ quoteId, institutionName, projectId: named }, context) {
       const projectId = projectOf(context, named)
@@ -100,6 +98,18 @@ export function quotesService(quotes: Quotes): ServiceImpl<typeof QuotesService>
       return { rate: text, sourceTime: timestampFromDate(sourceTime) }
     },
   }
+}
+
+function newQuoteOf(request: CreateQuoteRequest, projectId: string): NewQuote {
+  const { sessionToken, institutionName, creditParty } = request
+  const kind = kindOf(request.kind)
+  if (kind === 'institution' && creditParty !== undefined) {
+    throw invalid('credit_party', 'must be unset in a quote of an institution')
+  }
+  const requested = amountOf(request.requested, 'request_amount')
+  const currency = creditParty?.currency ?? ''
+  if (currency !== '') checkCurrency(currency, 'credit_party.currency')
+  return { projectId, sessionToken, institutionName, kind, requested, creditParty }
 }
 
 function executionOf({ movementId, accountId, debit, credit }: ReserveQuoteRequest): Execution {

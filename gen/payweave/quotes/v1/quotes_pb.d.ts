@@ -279,8 +279,9 @@ export declare type CreateQuoteRequest = Message<"payweave.quotes.v1.CreateQuote
   requested?: Money | undefined;
 
   /**
-   * The credit party: optional, only with QUOTE_KIND_TRANSFER. The quoted currency is its currency, else that of the
-   * institution's account that it names, else that of the session's account. The institution need not know the party.
+   * The credit party: optional, only with QUOTE_KIND_TRANSFER, else INVALID_ARGUMENT. The quoted currency is its
+   * currency, else that of the institution's account that it names, else that of the session's account. The institution
+   * need not know the party.
    *
    * @generated from field: payweave.quotes.v1.QuoteParty credit_party = 6;
    */
