@@ -187,6 +187,24 @@ describe('administration', () => {
     expect(await reasonOf(grantEndpoints(administration, actor, mixed))).toBe('INVALID_PARAMETER')
   })
 
+  it('administration takes back what is granted, and ignores and records no other endpoint', async () => {
+    const { projectId } = await sandboxProject()
+    const made = await createInstitution(administration, actor, 'Bank Four', 'sandbox')
+    const [granted, other] = ['POST /institution/quote', 'GET /institution/post']
+    const grant = { projectId, institutionId: made.institution.institutionId }
+    await grantEndpoints(administration, actor, { ...grant, endpoints: [granted] })
+    const unknown = { ...grant, endpoints: ['POST /nothing'] }
+    expect(await reasonOf(grantEndpoints(administration, actor, unknown))).toBe('INVALID_PARAMETER')
+    expect(await revokeGrants(administration, actor, unknown)).toEqual([granted])
+    const all = { ...grant, endpoints: ['POST /nothing', granted, other] }
+    expect(await revokeGrants(administration, actor, all)).toEqual([])
+    const revocations = sql(
+      'test_revocations',
+      `select details from access_audit where project_id = $1 and action = 'revoke_grants'`,
+    )
+    expect(await db.rows(revocations, [projectId])).toEqual([{ details: { endpoints: granted } }])
+  })
+
   it('rotating an institution key keeps two alive and stores neither in the clear', async () => {
     const { institution, key } = await createInstitution(administration, actor, 'Bank 2', 'sandbox')
     const second = await rotateInstitutionKey(administration, actor, institution.institutionId)

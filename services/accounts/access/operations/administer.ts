@@ -170,8 +170,7 @@ async function changeGrants(
   wanted: GrantChange,
   statement: typeof insertGrants,
 ): Promise<string[]> {
-  const { projectId, institutionId } = wanted
-  const endpoints = requireEndpoints(wanted.endpoints)
+  const { projectId, institutionId, endpoints } = wanted
   return change(administration, actor, async (tx) => {
     const project = await existingProject(tx, projectId)
     const institution = await existingInstitution(tx, institutionId)
@@ -182,22 +181,29 @@ async function changeGrants(
     }
     const changed = await statement(tx, projectId, institutionId, endpoints)
     const result = await listGrants(tx, projectId, institutionId)
-    const details = { endpoints: endpoints.join(', ') }
-    const isRepeat = changed === 0
+    const details = { endpoints: changed.toSorted().join(', ') }
+    const isRepeat = changed.length === 0
     return { action, targetId: institutionId, projectId, details, isRepeat, result }
   })
 }
 
-/** Grants endpoints of an institution; returns all that the project now holds of it. */
+/**
+ * Grants endpoints of an institution; returns all that the project now holds of it. PROJECT_NOT_FOUND,
+ * INSTITUTION_NOT_FOUND; INVALID_PARAMETER for an endpoint that cannot be granted, or another environment.
+ */
 export async function grantEndpoints(
   administration: Administration,
   actor: Actor,
   wanted: GrantChange,
 ): Promise<string[]> {
-  return changeGrants(administration, actor, 'grant_endpoints', wanted, insertGrants)
+  const granted = { ...wanted, endpoints: requireEndpoints(wanted.endpoints) }
+  return changeGrants(administration, actor, 'grant_endpoints', granted, insertGrants)
 }
 
-/** Takes grants back; returns all that the project still holds of the institution. */
+/**
+ * Takes grants back, and ignores endpoints that are not granted; returns all that the project still holds of the
+ * institution. PROJECT_NOT_FOUND, INSTITUTION_NOT_FOUND; INVALID_PARAMETER for another environment.
+ */
 export async function revokeGrants(
   administration: Administration,
   actor: Actor,

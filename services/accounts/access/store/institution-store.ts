@@ -110,34 +110,42 @@ export async function retireInstitutionKeys(
   await tx.run(retireInstitutionKeysStatement, [institutionId, keep])
 }
 
+type GrantRow = { endpoint: string }
+
+function endpointsOf(rows: GrantRow[]): string[] {
+  return rows.map(({ endpoint }) => endpoint)
+}
+
 const insertGrantsStatement = sql(
   'insert_grants',
   `insert into endpoint_grant (project_id, institution_id, endpoint)
-   select $1, $2, unnest($3::text[]) on conflict do nothing`,
+   select $1, $2, unnest($3::text[]) on conflict do nothing returning endpoint`,
 )
-/** Inserts grants, and returns how many; those that exist stay. */
+/** Inserts grants, and returns their endpoints; those that exist stay. */
 export async function insertGrants(
   tx: Queryable,
   projectId: string,
   institutionId: string,
   endpoints: string[],
-): Promise<number> {
-  return tx.run(insertGrantsStatement, [projectId, institutionId, endpoints])
+): Promise<string[]> {
+  const values = [projectId, institutionId, endpoints]
+  return endpointsOf(await tx.rows<GrantRow>(insertGrantsStatement, values))
 }
 
 const deleteGrantsStatement = sql(
   'delete_grants',
   `delete from endpoint_grant
-   where project_id = $1 and institution_id = $2 and endpoint = any($3::text[])`,
+   where project_id = $1 and institution_id = $2 and endpoint = any($3::text[]) returning endpoint`,
 )
-/** Deletes grants, and returns how many. */
+/** Deletes grants, and returns their endpoints. */
 export async function deleteGrants(
   tx: Queryable,
   projectId: string,
   institutionId: string,
   endpoints: string[],
-): Promise<number> {
-  return tx.run(deleteGrantsStatement, [projectId, institutionId, endpoints])
+): Promise<string[]> {
+  const values = [projectId, institutionId, endpoints]
+  return endpointsOf(await tx.rows<GrantRow>(deleteGrantsStatement, values))
 }
 
 const listGrantsStatement = sql(
@@ -151,6 +159,5 @@ export async function listGrants(
   projectId: string,
   institutionId: string,
 ): Promise<string[]> {
-  const rows = await db.rows<{ endpoint: string }>(listGrantsStatement, [projectId, institutionId])
-  return rows.map(({ endpoint }) => endpoint)
+  return endpointsOf(await db.rows<GrantRow>(listGrantsStatement, [projectId, institutionId]))
 }
