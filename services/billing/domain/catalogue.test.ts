@@ -1,6 +1,27 @@
-// Tests which reference patterns are accepted: only those that match in bounded time.
+// Tests which products are accepted: with patterns that match in bounded time, and in currencies that exist.
 import { describe, expect, it } from 'vitest'
-import { isSafePattern } from './catalogue.ts'
+import { checkProduct, isSafePattern } from './catalogue.ts'
+
+it('a product may be sold in currencies that exist, each once', () => {
+  const sell = (...currencies: string[]) =>
+    checkProduct({
+      billerCode: 'B',
+      productCode: 'P',
+      name: 'Water',
+      referencePattern: '\\d{8}',
+      active: true,
+      ranges: currencies.map((currency) => ({ currency, minMinor: 1n, maxMinor: 2n })),
+    })
+  expect(() => sell('USD', 'TTD')).not.toThrow()
+  for (const refused of [['UDS'], ['USD', 'ZZZ'], ['usd'], ['USD', 'USD']]) {
+    expect(() => sell(...refused)).toThrow(
+      expect.objectContaining({
+        reason: 'INVALID_PARAMETER',
+        details: expect.objectContaining({ field: 'product.ranges' }),
+      }),
+    )
+  }
+})
 
 describe('a pattern of references', () => {
   it.each([

@@ -1,5 +1,6 @@
 // Billers and products: what may be paid and what may not. Pure.
 import { Failure, invalid, type Reason } from '#core/errors/errors.ts'
+import { isCurrency } from '#core/money/money.ts'
 
 /** A biller as the catalogue has it. */
 export type Biller = { billerCode: string; name: string; active: boolean }
@@ -123,6 +124,9 @@ export function checkProduct({ referencePattern, ranges }: Product): void {
       'product.reference_pattern',
       'must be classes, literals and few ranges of counts only',
     )
+  }
+  if (!ranges.every(({ currency }) => isCurrency(currency))) {
+    throw invalid('product.ranges', 'must be in ISO 4217 currencies')
   }
   const currencies = new Set(ranges.map(({ currency }) => currency))
   if (currencies.size < ranges.length) throw invalid('product.ranges', 'names a currency twice')
