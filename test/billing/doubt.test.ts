@@ -156,6 +156,8 @@ describe('a person', () => {
     await resolveReview(harness.billing, actor, payment, { kind: 'again' }, 'biller is back')
     await eventually(async () => expect((await only()).state).toBe('succeeded'))
     expect(harness.billers.executed).toHaveLength(1)
+    const again = resolveReview(harness.billing, actor, payment, { kind: 'again' }, 'twice')
+    await expect(again).rejects.toMatchObject({ reason: 'REVIEW_NOT_FOUND' })
   })
 })
 

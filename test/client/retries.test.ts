@@ -2,9 +2,17 @@
 import { assert, double, nat, property } from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
+import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
+import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
+import { RoutingService } from '#gen/payweave/payments/v1/routes_pb.js'
 import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
-import { backoffMs, createRetryBudget, defaultRetryPolicy } from '../../clients/grpc/retry.ts'
+import {
+  backoffMs,
+  createRetryBudget,
+  defaultRetryPolicy,
+  isRepeatable,
+} from '../../clients/grpc/retry.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePorts } from '../support/servers.ts'
 import { callContext, connect, errorOf, serve } from './harness.ts'
@@ -34,6 +42,14 @@ async function serveFailing(...failures: Failure[]) {
   })
   return url
 }
+
+it.each([
+  RoutingService.method.deleteRoute,
+  CatalogueService.method.resolveReview,
+  SettlementPostingService.method.retrySettlement,
+])('a call of $name is not made again: after it succeeded, a repeat is NOT_FOUND', (method) => {
+  expect(isRepeatable(method)).toBe(false)
+})
 
 describe('a call that may be repeated', () => {
   it('a call that may be repeated is made again while the service is unavailable, under the same request id', async () => {

@@ -2462,7 +2462,7 @@ export declare const AccessService: GenService<{
     output: typeof GrantEndpointsResponseSchema;
   },
   /**
-   * Revokes grants. NOT_FOUND for an unknown project or institution.
+   * Revokes grants. NOT_FOUND for an unknown project or institution, INVALID_ARGUMENT for another environment.
    *
    * @generated from rpc payweave.accounts.v1.AccessService.RevokeGrants
    */

@@ -316,8 +316,8 @@ export declare const SettlementPostingService: GenService<{
   },
   /**
    * Posts one refused settlement, after what the ledger refused it for was corrected. It posts nothing twice. The audit of access
-   * names who asked for it. NOT_FOUND (TRANSFER_NOT_FOUND) for a settlement that is not on the list or that payments does not
-   * have; UNAVAILABLE while payments is down.
+   * names who asked for it. NOT_FOUND (TRANSFER_NOT_FOUND) for a settlement that is not on the list, so for a repeat after it
+   * was posted, or that payments does not have; UNAVAILABLE while payments is down.
    *
    * @generated from rpc payweave.accounts.v1.SettlementPostingService.RetrySettlement
    */

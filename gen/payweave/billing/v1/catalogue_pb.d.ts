@@ -621,7 +621,8 @@ export declare const CatalogueService: GenService<{
     output: typeof PutBillerResponseSchema;
   },
   /**
-   * Creates or changes a product. NOT_FOUND (BILLER_NOT_FOUND), INVALID_ARGUMENT for bad values.
+   * Creates or changes a product. NOT_FOUND (BILLER_NOT_FOUND), INVALID_ARGUMENT for bad values and for a currency that
+   * does not exist.
    *
    * @generated from rpc payweave.billing.v1.CatalogueService.PutProduct
    */
@@ -663,7 +664,7 @@ export declare const CatalogueService: GenService<{
   /**
    * Restarts the enquiries of one of them, which rejects a request for its decision; or requests the decision that it was
    * paid or has failed (ApprovalService), for a second person to approve. NOT_FOUND, also when it does not wait for a
-   * person; ALREADY_EXISTS (APPROVAL_OPEN) when somebody else, or another decision, was requested.
+   * person, so for a repeat of a restart; ALREADY_EXISTS (APPROVAL_OPEN) when somebody else, or another decision, was requested.
    *
    * @generated from rpc payweave.billing.v1.CatalogueService.ResolveReview
    */

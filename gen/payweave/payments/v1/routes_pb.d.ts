@@ -396,7 +396,7 @@ export declare const RoutingService: GenService<{
     output: typeof PutRouteResponseSchema;
   },
   /**
-   * Deletes a route. NOT_FOUND (ROUTE_NOT_FOUND) when there is none with this key.
+   * Deletes a route. NOT_FOUND (ROUTE_NOT_FOUND) when there is none with this key, also for a repeat.
    *
    * @generated from rpc payweave.payments.v1.RoutingService.DeleteRoute
    */
