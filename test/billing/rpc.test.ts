@@ -1,7 +1,6 @@
 // A payment over real RPCs: the deadline that it hands on, and a back end to which nothing connects.
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
@@ -15,6 +14,7 @@ import { serveRpc } from '#platform/rpc/server/server.ts'
 import { billingService } from '../../services/billing/api/billing.ts'
 import { billersOver } from '../../services/billing/ports/backend.ts'
 import { silentLog } from '../support/database.ts'
+import { freePorts } from '../support/servers.ts'
 import { type Harness, order, startHarness } from './harness.ts'
 
 const dir = mkdtempSync(path.join(tmpdir(), 'payweave-billing-'))
@@ -77,14 +77,6 @@ async function startService() {
     )
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, host, resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 it('ledger and biller get the remaining time of the call, less a second for the outcome', async () => {
   const pay = await startService()
   const deadlines: (number | undefined)[] = []
@@ -106,7 +98,7 @@ it('ledger and biller get the remaining time of the call, less a second for the 
 
 it('a back end to which nothing connects frees the key, and once it is there the key pays', async () => {
   const pay = await startService()
-  const port = await freePort()
+  const [port = 0] = await freePorts(1)
   const backend = clientOf(BillerService, { port, audience: 'simulator', name: 'billing' })
   const before = harness.billers.pay
   harness.billers.pay = billersOver(backend, 1_000).pay

@@ -1,7 +1,6 @@
 // The console on a database of its own, between its built-in identity provider and the services that it calls.
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
@@ -45,6 +44,7 @@ import { callbackPath } from '../../console/sign-in/routes.ts'
 import { type Activity, insertActivity } from '../../console/store/activity-store.ts'
 import { signInLink } from '../../deploy/local/sign-in-key.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
+import { freePorts } from '../support/servers.ts'
 import { type Browser, newBrowser } from './http-browser.ts'
 import { servePart } from './parts.ts'
 import { newPeers } from './peers.ts'
@@ -151,7 +151,7 @@ export async function startHarness(texts?: Texts) {
     ],
     silentLog,
   )
-  const port = await freePort()
+  const [port = 0] = await freePorts(1)
   const consoleUrl = `http://${host}:${port}`
   const redirectUrl = `${consoleUrl}${callbackPath}`
   const options: ConsoleOptions = {
@@ -254,12 +254,4 @@ function stoppable(name: string, handlers: object, stopped: Stopped): object {
     },
   ])
   return Object.fromEntries(wrapped) as object
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, host, resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -2,6 +2,7 @@
 import { createServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
+import { freePorts } from '../../../test/support/servers.ts'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
 import { startProxy, untilStreamed } from '../../testing/rpc/tcp-proxy.ts'
 import { bearerIdentity } from '../auth/identity.ts'
@@ -28,21 +29,20 @@ async function errorOf(call: Promise<unknown>): Promise<unknown> {
   )
 }
 
-/** A port where `onSocket` answers; without it nothing listens. */
-async function portOf(onSocket?: (socket: Socket) => void): Promise<number> {
+/** A port where `onSocket` answers. */
+async function portOf(onSocket: (socket: Socket) => void): Promise<number> {
   const server = createServer(onSocket)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
-  const close = () => new Promise<void>((resolve) => void server.close(() => resolve()))
-  if (onSocket === undefined) await close()
-  else closers.push(close)
+  closers.push(() => new Promise<void>((resolve) => void server.close(() => resolve())))
   return port
 }
 
 /** One address, which is not chosen from, and a name, which is. */
 describe.each(['127.0.0.1', 'localhost'])('a call to %s', (host) => {
   it(`a call to ${host} that is refused its connection was not sent`, async () => {
-    const { seen } = clientAt(`http://${host}:${await portOf()}`)
+    const [closed = 0] = await freePorts(1)
+    const { seen } = clientAt(`http://${host}:${closed}`)
     const error = await errorOf(seen({}))
     expect(error).toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
     expect(wasNotSent(error)).toBe(true)
