@@ -293,18 +293,21 @@ describe('errors', () => {
     const limits = { acquireMs: 30_000, lockMs: 30_000, statementMs: 30_000 }
     const single = home.open({ poolSize: 1, limits })
     await single.run(backendPid, [])
-    const lock = sql('lock_one', 'select pg_advisory_lock(1)')
-    const holder = await admin.session()
-    await holder.run(lock, [])
-    // The first is answered after the question was asked; the other keeps the only connection.
-    const working = Promise.all([single.run(backendPid, []), single.run(lock, [])])
-    try {
-      expect(await single.ready()).toBe(true)
-      expect(single.stats().waiting).toBe(1)
-    } finally {
-      holder.close()
-    }
-    await working
+    const lock = sql('lock_one', 'select pg_advisory_xact_lock(1)')
+    // Once more where the answer came after the time of the question.
+    await eventually(async () => {
+      const holder = await admin.session()
+      await holder.run(sql('hold_one', 'select pg_advisory_lock(1)'), [])
+      // The first is answered after the question was asked; the other keeps the only connection.
+      const working = Promise.all([single.run(backendPid, []), single.run(lock, [])])
+      try {
+        expect(await single.ready()).toBe(true)
+        expect(single.stats().waiting).toBe(1)
+      } finally {
+        holder.close()
+        await working
+      }
+    })
   })
 
   it('errors of a server that refuses to write close the connection', async () => {
