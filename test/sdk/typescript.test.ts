@@ -296,9 +296,14 @@ describe('a wait', () => {
       name: 'WaitError',
       message: 'it is Expired, which is final',
     })
-    const pending = (await against([state('Pending')])).payweave.payments
-    const wait = pending.waitFor('p1', 'paid', { withinMs: 200, everyMs: 50 })
-    expect(await errorOf(wait)).toMatchObject({ message: 'it is still Pending after 200 ms' })
+    const { payweave, seen } = await against([state('Pending')])
+    const start = performance.now()
+    const clock = vi.spyOn(performance, 'now')
+    clock.mockImplementation(() => start + (seen.length > 1 ? 60_000 : 0))
+    const wait = payweave.payments.waitFor('p1', 'paid', { everyMs: 1 })
+    const error = await errorOf(wait).finally(() => clock.mockRestore())
+    expect(error).toMatchObject({ message: 'it is still Pending after 60000 ms' })
+    expect(seen).toHaveLength(2)
   })
 
   it('a wait that has no response ends when its time is over, with all attempts of a read', async () => {
@@ -307,10 +312,16 @@ describe('a wait', () => {
       refused(503, 'SERVICE_UNAVAILABLE'),
       'hang',
     ])
-    const wait = payweave.payments.waitFor('p1', 'paid', { withinMs: 600, everyMs: 1 })
-    expect(await errorOf(wait)).toMatchObject({
+    const over = new AbortController()
+    const limits = vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(over.signal)
+    const wait = payweave.payments.waitFor('p1', 'paid', { withinMs: 60_000, everyMs: 1 })
+    const error = errorOf(wait)
+    limits.mockRestore()
+    await eventually(() => expect(seen).toHaveLength(3))
+    over.abort(new DOMException('the time is over', 'TimeoutError'))
+    expect(await error).toMatchObject({
       name: 'WaitError',
-      message: 'it is still Pending after 600 ms',
+      message: 'it is still Pending after 60000 ms',
     })
     expect(seen).toHaveLength(3)
   })
