@@ -129,7 +129,7 @@ describe('a lease', () => {
   it('a lease that has not expired keeps all other workers away', async () => {
     await harness.push({ url: receiver.url })
     await claimOne()
-    harness.clock.advance(50_000)
+    harness.clock.advance(30_000)
     expect(await expireLeases(harness.db, 100)).toBe(0)
     expect(await claimDeliveries(harness.db, tokens[1], limits)).toEqual([])
   })

@@ -51,9 +51,9 @@ describe('old rows', () => {
       ),
     )
     expect(ended).toEqual({ confirmed: 1, deadLettered: 1 })
-    clock.advance(7 * dayMs - 1_000)
+    clock.advance(7 * dayMs - 3_600_000)
     expect(await deleteConfirmed(db, 100)).toBe(0)
-    clock.advance(1_001)
+    clock.advance(3_600_001)
     expect(await deleteConfirmed(db, 100)).toBe(1)
     expect(await db.row(count, [])).toEqual({ events: 2, answers: 1 })
   })
@@ -68,7 +68,7 @@ describe('old rows', () => {
   it('a taken event is known for thirty days', async () => {
     const eventId = randomId()
     await claimNewEvents(db, [eventId])
-    clock.advance(30 * dayMs - 1_000)
+    clock.advance(30 * dayMs - 3_600_000)
     expect(await deleteProcessed(db, 100)).toBe(0)
     expect((await answerSeen(db, [eventId])).known).toHaveLength(1)
   })

@@ -227,10 +227,10 @@ describe('the checker finds', () => {
   it('the checker finds L6: a hold that was never released, and one with a wrong final state', async () => {
     const later = (seconds: number) =>
       `select set_config('payweave.clock_offset', '${seconds} seconds', true)`
-    const short: Planting = (tx) => hold(tx, 5)
+    const short: Planting = (tx) => hold(tx, 300)
     expect(await rulesAfter(short)).toEqual([])
-    expect(await rulesAfter(short, later(60))).toEqual([])
-    expect(await rulesAfter(short, later(66))).toEqual(['L6'])
+    expect(await rulesAfter(short, later(330))).toEqual([])
+    expect(await rulesAfter(short, later(390))).toEqual(['L6'])
     const posted = `update hold set state = 'posted' where state = 'voided'`
     expect(await rulesAfter(posted)).toEqual(['L6'])
   })
