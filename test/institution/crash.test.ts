@@ -146,20 +146,22 @@ type Kind = (typeof kinds)[number]
 /** Longer than a hold lives: the deadline of its transfer and 30 days. */
 const holdLifeMs = settings.transferTtlS * 1_000 + 31 * 86_400_000
 
-/** Lets the hold of a transfer expire, which the back end can no longer cancel. */
-function outliveHold(transferId: string): void {
+/** Lets the hold of a transfer expire; true once the service tried to cancel it, which the back end no longer can. */
+function outliveHold(transferId: string, { institution }: Engine): boolean {
   const { accounts, backend, testClock } = harness
   backend.state.isMoving = true
   const { expireTime } = accounts.movements.get(transferId)?.request?.hold ?? {}
   const nowMs = Date.now() + testClock.offsetMs
   if (expireTime !== undefined && timestampMs(expireTime) > nowMs) testClock.advance(holdLifeMs)
+  institution.notify()
+  return backend.cancels.has(transferId)
 }
 
 /** Lets every transfer of the back end that this sender made end, as often as it takes. */
 async function endTransfers(process: Engine, kind: Kind, steps: Set<string>): Promise<void> {
   for (const [transferId] of harness.backend.transfers) {
     if (steps.has(transferId)) continue
-    if (kind === 'transfer whose hold expires') outliveHold(transferId)
+    if (kind === 'transfer whose hold expires' && !outliveHold(transferId, process)) continue
     const outcome = kind === 'transfer that fails' ? 'failed' : 'completed'
     await reportTransfer(process.institution, transferId, { outcome, reason: '' }).catch(
       (error: unknown) => {

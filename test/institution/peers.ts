@@ -127,6 +127,8 @@ export function newQuotes(now: () => Date) {
 export function newBackend() {
   const transfers = new Map<string, { request: CreateTransferRequest; state: TransferState }>()
   const refused = new Set<string>()
+  /** The transfers that were to be cancelled. */
+  const cancels = new Set<string>()
   const counts = { creates: 0, enquiries: 0, refusals: 0 }
   /** `isMoving`: the money of pending transfers can no longer be stopped. */
   const state = {
@@ -172,6 +174,7 @@ export function newBackend() {
         }),
       cancelTransfer: async ({ transferId = '' }) =>
         answer(() => {
+          cancels.add(transferId)
           const known = transfers.get(transferId)
           if (known === undefined) refused.add(transferId)
           else if (known.state === TransferState.PENDING && !state.isMoving)
@@ -181,5 +184,5 @@ export function newBackend() {
         }),
     },
   }
-  return { peers, transfers, refused, state }
+  return { peers, transfers, refused, cancels, state }
 }
