@@ -19,7 +19,12 @@ export declare function scriptState(): { isNamed: boolean; hasRun: boolean }
 export declare function shownParts(): string[]
 export declare function heightOf(element: unknown): number
 export declare function hasRules(): boolean
-export declare function violations(runOnly: { type: string; values: string[] }): Promise<string[]>
+export declare function noteKinds(): void
+export declare function violations(looked: {
+  runOnly: { type: string; values: string[] }
+  without?: string[]
+  ofKinds?: boolean
+}): Promise<string[]>
 export declare function hearPhase(phase: string): Promise<void>
 export declare function hide(): void
 export type SendingNote = { sending: string; live: string; changed: string }

@@ -153,10 +153,44 @@ export function hasRules() {
   return window.axe !== undefined
 }
 
-/** What of the page breaks these rules, or rules with one of these tags: the rule, and the elements that break it. */
-export async function violations(runOnly) {
-  const found = await window.axe.run(document, {
+/**
+ * The first element of each kind that shows text. Elements of a kind have the same colours: they and all around them have the same names,
+ * classes and attributes. A long page has a thousand elements of fifty kinds.
+ */
+export function noteKinds() {
+  const kinds = new Map([[null, '']])
+  const kindOf = (element) => {
+    const known = kinds.get(element)
+    if (known !== undefined) return known
+    const { localName, className, style, parentElement } = element
+    const ends = [parentElement?.firstElementChild, parentElement?.lastElementChild]
+    const kind = [
+      kindOf(parentElement),
+      localName,
+      className,
+      style.cssText,
+      ...element.getAttributeNames(),
+      ...ends.map((end) => end === element),
+    ].join(' ')
+    kinds.set(element, kind)
+    return kind
+  }
+  const showsText = (element) =>
+    element.matches('input, select, textarea') ||
+    [...element.childNodes].some(({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim())
+  const firsts = new Map()
+  for (const element of document.body.querySelectorAll('*')) {
+    if (!showsText(element) || !element.checkVisibility()) continue
+    if (!firsts.has(kindOf(element))) firsts.set(kindOf(element), element)
+  }
+  window.kinds = [...firsts.values()]
+}
+
+/** What breaks these rules, or rules with one of these tags but `without`: the rule, and the elements that break it. `ofKinds`: of those that `noteKinds` noted. */
+export async function violations({ runOnly, without = [], ofKinds = false }) {
+  const found = await window.axe.run(ofKinds ? window.kinds : document, {
     runOnly,
+    rules: Object.fromEntries(without.map((rule) => [rule, { enabled: false }])),
     iframes: false,
     resultTypes: ['violations'],
   })
