@@ -5,7 +5,7 @@ import { callStreamPath } from '#platform/rpc/call-stream/messages.ts'
 import { requestBytes } from '#platform/testing/rpc/call-streams.ts'
 
 /** What each message says its length is. */
-const messageBytes = 4 * 1024 * 1024
+const messageBytes = 1024 * 1024
 /** What is missing of it in the end. */
 const missingBytes = 1_024
 
