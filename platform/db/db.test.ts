@@ -197,7 +197,8 @@ describe('a transaction', () => {
         await tx.run(addToItem, [second, 1n])
       })
     await Promise.all([cross(20, 21), cross(21, 20)])
-    expect(runs).toBe(3)
+    // The server ends one of them, or both when it looked late.
+    expect(runs).toBeGreaterThan(2)
     expect(await db.row(findItem, [20])).toEqual({ id: 20, amount_minor: 3n })
   })
 

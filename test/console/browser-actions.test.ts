@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest'
 import { fillIn } from '../browser/in-page.js'
 import { follow } from '../browser/visit.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Action, actionsOf } from './people/actions.ts'
 import { usualTexts } from './rows.ts'
 import { describeInTab, projectBase, type Tab } from './tab.ts'
@@ -44,6 +45,12 @@ describeInTab((signedIn) => {
       const isThere = when === undefined && new URL(tab.page.url()).pathname === path
       const page = isThere ? tab.page : await tab.open(path)
       const form = page.locator(`form[action="${path}/${post}"]`).first()
+      // A part of a page is missing when its service answers late.
+      await eventually(async () => {
+        if ((await form.count()) > 0) return true
+        await tab.open(path)
+        return false
+      })
       const id = await form.evaluate(fillIn, fields ?? {})
       const button = id === '' ? form.locator('button') : page.locator(`button[form="${id}"]`)
       peers.calls.length = 0

@@ -193,12 +193,9 @@ describe('a body that stops', () => {
     expect(paid).toEqual(['1234'])
   })
 
-  it('a body that stops has all its time when its key is known', async () => {
-    await start({ ...limits(100), requestTimeoutMs: 1_500 })
+  it('a body that stops gets 408 when the time of all requests is over, also when its key is known', async () => {
+    await start({ ...limits(60_000), requestTimeoutMs: 500 })
     const known = await begin(head(good) + half)
-    const stalled = await begin(head(noHeaders) + half)
-    await stalled.answer()
-    expect(known.isAnswered()).toBe(false)
     expect((await known.answer()).status).toBe(408)
   })
 
