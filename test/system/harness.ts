@@ -135,18 +135,21 @@ export function payerStatesOf({ body }: ApiResponse): unknown[] {
 const stopwatch = startStopwatch()
 /** As long as the machine may stand still before the deadlines of the product pass by that. */
 const stallMs = 1_000
+/** A standstill so shortly before a request still fails it: connections that looked dead are made again. */
+const lookBackMs = 5_000
+const lookMs = 250
 /** How often a request is sent at most. */
 const maxSends = 3
 
 type Exchanged = { status: number; headers: Headers; text: string }
 
 /**
- * Sends a request. The deadlines of the product pass while the machine stands still: then it is sent again with the same
- * id, as the contract says of 503 and 504, up to `maxSends` times. If nothing stood still, such an answer is the answer.
+ * Sends a request. The deadlines of the product pass while the machine stands still: then, and shortly after, it is sent again with the
+ * same id, as the contract says of 503 and 504, up to `maxSends` times. If nothing stood still, such an answer is the answer.
  */
 export async function exchange(url: URL, init: RequestInit): Promise<Exchanged> {
   for (let sends = 1; ; sends++) {
-    const stoodMs = standstillMs()
+    const [stoodMs = 0] = standstills
     const answer = await exchangeOnce(url, init)
     const isLate = answer.status === 503 || answer.status === 504
     if (!isLate || sends === maxSends || standstillMs() - stoodMs < stallMs) return answer
@@ -163,6 +166,13 @@ export async function exchangeOnce(url: URL, init: RequestInit): Promise<Exchang
 function standstillMs(): number {
   return performance.now() - stopwatch.elapsedMs()
 }
+
+/** The readings of the last seconds, the oldest first. */
+const standstills = [standstillMs()]
+setInterval(() => {
+  standstills.push(standstillMs())
+  if (standstills.length > lookBackMs / lookMs) standstills.shift()
+}, lookMs).unref()
 
 function given(values: Record<string, string | undefined>): [string, string][] {
   return Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined)

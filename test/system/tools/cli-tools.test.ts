@@ -48,23 +48,24 @@ describe('the tools of the command line', { concurrent: true }, () => {
 
   it('payweave status lists every process as ready, with its backlog', async () => {
     // A part that stalls for a moment is not ready for that moment, and it is right to say so.
-    const { rows } = await eventually(
-      () => payweave('status'),
-      ({ code }) => expect(code).toBe(0),
-    )
-    const [{ parts, figures }] = rows as [{ parts: OutputRow[]; figures: OutputRow }]
+    const { parts, figures } = await eventually(async () => {
+      const { code, rows } = await payweave('status')
+      expect(code).toBe(0)
+      const [status] = rows as [{ parts: OutputRow[]; figures: OutputRow }]
+      for (const part of status.parts) {
+        expect(part).toMatchObject({
+          up: true,
+          ready: true,
+          pid: mesh.pid(String(part['name'])),
+          memory_bytes: expect.any(Number),
+          version: expect.any(String),
+        })
+      }
+      return status
+    })
     expect(parts.map(({ name }) => name).toSorted()).toEqual(
       Object.keys(mesh.processes()).toSorted(),
     )
-    for (const part of parts) {
-      expect(part).toMatchObject({
-        up: true,
-        ready: true,
-        pid: mesh.pid(String(part['name'])),
-        memory_bytes: expect.any(Number),
-        version: expect.any(String),
-      })
-    }
     expect(figures).toMatchObject({
       outbox_unconfirmed: expect.any(Number),
       deliveries_exhausted: expect.any(Number),
