@@ -8,13 +8,14 @@ import { freePorts, keepStream, temporaryFolder } from './servers.ts'
 const log = () => {}
 
 /**
- * Tests read TEST_DATABASE_URL (superuser, database `postgres`; each test makes a database of its own)
- * and TEST_NATS_URL.
+ * Tests read TEST_DATABASE_URL (superuser, database `postgres`; each test makes a database of its own),
+ * TEST_NATS_URL and TEST_FOLDER, for files that may last as long as the run.
  */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {
   // Every project of the run asks for it, and the first one has it.
   if (process.env['TEST_DATABASE_URL'] !== undefined) return undefined
   const folder = temporaryFolder('test')
+  process.env['TEST_FOLDER'] = folder
   // The process of each file and the processes of ours that it starts all compile the same.
   process.env['NODE_COMPILE_CACHE'] ??= path.join(folder, 'compiled')
   const [databasePort = 0, natsPort = 0] = await freePorts(2)

@@ -1,8 +1,7 @@
 // A server and its callers for the tests of this folder; for tests only.
 
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
@@ -16,18 +15,14 @@ import { ruleFreeRouter } from './rule-free.ts'
 /** The credential of the bearer `auditor`, who may call everything on InboxService. */
 export const bearerCredential = 'auditor-credential-0123456789'
 
-const folders: string[] = []
-process.once('exit', () => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
-})
-
 /**
- * Makes a folder of identities for a few processes and one bearer, which may have bounds or other methods; removed at
- * exit.
+ * Makes a folder of identities for a few processes and one bearer, which may have bounds or other methods; the run of the tests removes it.
+ * Throws an Error outside of such a run.
  */
 export function newSecrets(bounds: Partial<Bearer> = {}): string {
-  const dir = mkdtempSync(join(tmpdir(), 'payweave-rpc-'))
-  folders.push(dir)
+  const { TEST_FOLDER: folder } = process.env
+  if (folder === undefined) throw new Error('TEST_FOLDER is not set: run tests by vitest')
+  const dir = mkdtempSync(join(folder, 'rpc-'))
   const sha256 = createHash('sha256').update(bearerCredential).digest('hex')
   writeIdentities(
     dir,
