@@ -11,7 +11,7 @@ import { type Engine, startBilling } from '../../services/billing/engine.ts'
 import { payBill } from '../../services/billing/operations/pay.ts'
 import type { Billers } from '../../services/billing/ports/backend.ts'
 import type { Ledger } from '../../services/billing/ports/ledger.ts'
-import { createTestDatabase, silentLog } from '../support/database.ts'
+import { createTestDatabase, silentLog, whenConnected } from '../support/database.ts'
 import { fixedKeys } from '../support/keys.ts'
 
 const paidAnswer: BillerAnswer = { state: 'paid', providerReference: 'provider-internal-7' }
@@ -160,7 +160,10 @@ export async function startHarness({
     billing: engine.billing,
     catalogue: engine.catalogue,
     startProcess,
-    pay: (more: Partial<BillOrder> = {}) => payBill(engine.billing, order(more)),
+    pay: (more: Partial<BillOrder> = {}) => {
+      const one = order(more)
+      return whenConnected(() => payBill(engine.billing, one))
+    },
     rows: () => readRows(db),
     /** Runs statements with the rights of the tables' owner. */
     async asOwner(...texts: string[]): Promise<void> {

@@ -71,6 +71,23 @@ export async function copyOfDatabase(
   return url
 }
 
+const maxCalls = 5
+
+/**
+ * Repeats, as clients do, what found no database connection in time: on a machine that stalls, the first ones are opened for seconds.
+ * Rejects with TIMEOUT after five calls, or with another error of the work.
+ */
+export async function whenConnected<T>(work: () => Promise<T>): Promise<T> {
+  for (let calls = 1; ; calls += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      const { message } = error as Error
+      if (message !== 'no database connection became free' || calls === maxCalls) throw error
+    }
+  }
+}
+
 function serverUrl(): string {
   const url = process.env['TEST_DATABASE_URL']
   if (url === undefined) throw new Error('TEST_DATABASE_URL is not set: run tests by vitest')
