@@ -16,7 +16,7 @@ import {
   releaseExpiredHolds,
   rollUpInternal,
 } from '../../services/accounts/ledger/workers/workers.ts'
-import { silentLog } from '../support/database.ts'
+import { silentLog, whenConnected } from '../support/database.ts'
 import { balanceOf, type Harness, moving, newCustomer, startHarness, statement } from './harness.ts'
 
 let harness: Harness
@@ -220,7 +220,8 @@ describe('40 writers', () => {
       const outcomes: string[] = []
       for (let round = 0; round < 25; round += 1) {
         const lines = moving({ accountId: shared }, { accountId }, 13n)
-        const posted = postTransfer(db, { projectId, transferId: newId(), lines })
+        const transfer = { projectId, transferId: newId(), lines }
+        const posted = whenConnected(() => postTransfer(db, transfer))
         const outcome = posted.then(() => 'posted', reasonOf)
         outcomes.push(await outcome)
       }
