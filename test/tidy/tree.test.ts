@@ -118,10 +118,10 @@ it('helpers of tests that share a process have no hooks of a file, which only th
 })
 
 it('nothing is left to do, silenced or exported by default', () => {
-  const traces = /\b(TODO|FIXME)\b|@ts-(ignore|nocheck)|\b(it|test|describe)\.(only|skip|todo)\(/
-  const own = join('test', 'tidy', 'tree.test.ts')
-  const clean = files.filter((path) => path !== own)
-  expect(offenders(clean, (path) => traces.test(read(path)))).toEqual([])
+  // The brackets keep the pattern from finding itself.
+  const traces =
+    /\b(TO[D]O|FIX[M]E)\b|@ts-(ignore|nocheck)|\b(it|test|describe)\.(only|skip|todo)\(/
+  expect(offenders(files, (path) => traces.test(read(path)))).toEqual([])
 })
 
 /** Number of the last migration of each folder from before the rule. */
