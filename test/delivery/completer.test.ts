@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sql } from '#platform/db/db.ts'
-import type { Claimed, Verdict } from '../../services/delivery/domain/delivery.ts'
+import { type Claimed, judge, type Verdict } from '../../services/delivery/domain/delivery.ts'
 import { deliveryMetrics } from '../../services/delivery/metrics.ts'
 import { claimDue } from '../../services/delivery/store/claim-store.ts'
 import { complete } from '../../services/delivery/store/complete-store.ts'
@@ -59,6 +59,23 @@ it('an end that is recorded twice does not end the round that began in between',
   await replayDelivery(db, projectId, id, randomUUID())
   expect(await complete(db, [completion])).toEqual([])
   expect(await harness.count(`delivery_id = '${id}' and state = 'pending' and round = 2`)).toBe(1)
+  await harness.reset()
+})
+
+it('the longest pause that a schedule may have is recorded', async () => {
+  const { db, clock } = harness
+  const [id = ''] = await harness.push({ url: 'http://127.0.0.7:1' })
+  const limits = { endpoints: 9, deliveries: 9, leaseS: 60 }
+  const [claimed] = await claimDeliveries(db, randomUUID(), limits)
+  if (claimed === undefined) throw new Error('nothing was claimed')
+  const end = { outcome: 'refused', status: 503, retryAfterS: 999_999_999, totalMs: 1 } as const
+  const verdict = judge(end, { scheduleS: [30 * 86_400], failures: 0, random: 1 })
+  await complete(db, [{ claimed, end, verdict }])
+  expect(await harness.state(id)).toBe('pending')
+  clock.advance(59 * 86_400_000)
+  expect(await claimDeliveries(db, randomUUID(), limits)).toEqual([])
+  clock.advance(2 * 86_400_000)
+  expect(await claimDeliveries(db, randomUUID(), limits)).toMatchObject([{ deliveryId: id }])
   await harness.reset()
 })
 

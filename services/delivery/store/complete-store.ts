@@ -48,7 +48,7 @@ const completeStatement = sql(
      from unnest(
        (select $1::uuid[]), $2::uuid[], $3::integer[], $4::timestamptz[], $5::uuid[], $6::text[],
        $7::smallint[], $8::integer[], $9::integer[], $10::integer[], $11::integer[], $12::text[],
-       $13::text[], $14::integer[], $15::bytea[], $16::text[], $17::integer[], $18::integer[], $19::uuid[],
+       $13::text[], $14::integer[], $15::bytea[], $16::text[], $17::bigint[], $18::integer[], $19::uuid[],
        $20::text[], $21::bytea[]
      ) as r(
        delivery_id, endpoint_id, number, started_at, lease_token, outcome, status, resolve_ms,
@@ -89,7 +89,7 @@ const completeStatement = sql(
      where attempt.outcome in ('started', 'unknown')
    ), waiting as (
      select endpoint_id, delay_ms, only_url
-     from unnest((select $22::uuid[]), $23::integer[], $24::bytea[]) as w(endpoint_id, delay_ms, only_url)
+     from unnest((select $22::uuid[]), $23::bigint[], $24::bytea[]) as w(endpoint_id, delay_ms, only_url)
    ), made_ready as (
      update endpoint set
        version = version + 1,
@@ -167,7 +167,10 @@ function columns(batch: Completion[]): unknown[] {
     column('integer', ({ end }) => end.retryAfterS),
     column('bytea', ({ end }) => end.answer),
     column('text', ({ verdict }) => verdict.state),
-    column('integer', ({ verdict }) => verdict.delayMs),
+    // A pause may be longer than the 24 days that an integer has room for.
+    column('bigint', ({ verdict: { delayMs } }) =>
+      delayMs === undefined ? undefined : BigInt(delayMs),
+    ),
     column('integer', ({ claimed }) => claimed.round),
     ifPending('uuid', ({ projectId }) => projectId),
     ifPending('text', ({ subjectId }) => subjectId),
@@ -177,8 +180,8 @@ function columns(batch: Completion[]): unknown[] {
       waiting.map(({ endpointId }) => endpointId),
     ),
     arrayParameter(
-      'integer',
-      waiting.map(({ delayMs }) => delayMs),
+      'bigint',
+      waiting.map(({ delayMs }) => BigInt(delayMs)),
     ),
     arrayParameter(
       'bytea',
