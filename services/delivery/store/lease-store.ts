@@ -122,12 +122,16 @@ export async function releaseLeases(db: Queryable, leases: readonly Lease[]): Pr
   return released.length
 }
 
+/** A push that was never tried has been due since it was stored: it keeps its place before those that came later. */
 const releaseUnsentStatement = sql(
   'delivery_put_back',
   `with freed as (
      update delivery set
        state = 'pending', attempts = attempts - 1, attempt_started_at = null,
-       next_attempt_at = date_trunc('milliseconds', clock_now()), lease_token = null, lease_until = null
+       next_attempt_at = case
+         when attempts = 1 and round = 1 then created_at else date_trunc('milliseconds', clock_now())
+       end,
+       lease_token = null, lease_until = null
      from unnest((select $1::uuid[]), $2::uuid[]) as u(delivery_id, lease_token)
      where ${byKey('delivery.delivery_id', 'u.delivery_id')} and delivery.state = 'sending'
        and delivery.lease_token = u.lease_token
