@@ -54,6 +54,8 @@ const retryMs = 1_000
 
 /** Maximum of events in memory: more than a process commits in a second. Further events become due when their leases expire. */
 const maxInMemory = 5_000
+/** The same for an event without consumers. While there is no broker these stay in memory, and the others go by RPC. */
+const maxWithoutConsumers = maxInMemory / 2
 /** How long events without consumers are gathered. They are not urgent, and together they need one write and one acknowledgement. */
 const gatherMs = 250
 /** A publication from memory begins only if at least this much of the lease is left. */
@@ -181,9 +183,10 @@ function publishDirectly(options: PublisherOptions, retry: () => void) {
   const forget = nats.onConnected(loop.notify)
   return {
     publish(event: CommittedEvent) {
-      if (waiting.length >= maxInMemory) return
+      const isConsumed = consumed.has(event.subject)
+      if (waiting.length >= (isConsumed ? maxInMemory : maxWithoutConsumers)) return
       waiting.push({ event: claimedOf(event), atMs: performance.now() })
-      if (consumed.has(event.subject)) loop.notify()
+      if (isConsumed) loop.notify()
       else gathered.start()
     },
     async close() {

@@ -182,6 +182,25 @@ describe('a directly published event', () => {
   })
 })
 
+describe('no broker', () => {
+  it('events that wait for the broker leave room for an event that its consumer can take by RPC', async () => {
+    harness.startConsumer({ servesRpc: true })
+    const nats = harness.openNats()
+    await eventually(() => expect(nats.ready()).toBe(true))
+    const producer = harness.startProducer({ nats })
+    await broker.kill()
+    await eventually(() => expect(nats.ready()).toBe(false))
+    const waiting = await harness.writeLeased({ subject: invalidationSubject })
+    for (let n = 0; n < 5_000; n += 1) producer.publish(waiting)
+    const left = await harness.writeLeased()
+    const event = await harness.writeLeased()
+    producer.publish(event)
+    await ends(event.eventId)
+    // Its lease runs, as that of the event did.
+    expect(await harness.row(left.eventId)).toMatchObject({ confirmed_at: null })
+  })
+})
+
 describe('a broker that forgets', () => {
   it('an event is published again when the broker loses it with its disk after the acknowledgement', async () => {
     const producer = harness.startProducer()
