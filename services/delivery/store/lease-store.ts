@@ -6,19 +6,33 @@ import type { Claimed } from '../domain/delivery.ts'
 import { listWaitingLanes } from './backlog-store.ts'
 import { oldestWaiting } from './endpoint-store.ts'
 
-/** Makes deliveries due again that are being sent under leases for which the condition holds, and their attempts unknown. */
+/** Whether the URL of a delivery is gone for its subject: then nothing more is sent there, but for a replay. */
+const isGone = `round = 1 and exists (
+         select 1 from gone_url
+         where ${byKey('gone_url.project_id', 'delivery.project_id')}
+           and gone_url.subject_id = delivery.subject_id
+           and gone_url.url_sha256 = sha256(convert_to(delivery.url, 'UTF8'))
+       )`
+
+/**
+ * Makes deliveries due again that are being sent under leases for which the condition holds, and their attempts unknown. Those whose URL
+ * is gone end instead.
+ */
 const release = (name: string, condition: string, error: string) =>
   sql(
     name,
     `with lost as (
-       select delivery_id, endpoint_id, attempts, attempt_started_at, round from delivery
+       select delivery_id, endpoint_id, attempts, attempt_started_at, round, ${isGone} as is_gone
+       from delivery
        where state = 'sending' and ${condition}
        order by lease_until
        limit $1
        for update skip locked
      ), freed as (
        update delivery set
-         state = 'pending', next_attempt_at = date_trunc('milliseconds', clock_now()),
+         state = case when is_gone then 'gone' else 'pending' end,
+         next_attempt_at = case when not is_gone then date_trunc('milliseconds', clock_now()) end,
+         ended_at = case when is_gone then clock_now() end,
          lease_token = null, lease_until = null, url_queue = ''
        from lost
        where delivery.delivery_id = lost.delivery_id
@@ -125,16 +139,24 @@ export async function releaseLeases(db: Queryable, leases: readonly Lease[]): Pr
 /** A push that was never tried has been due since it was stored: it keeps its place before those that came later. */
 const releaseUnsentStatement = sql(
   'delivery_put_back',
-  `with freed as (
-     update delivery set
-       state = 'pending', attempts = attempts - 1, attempt_started_at = null,
-       next_attempt_at = case
+  `with unsent as (
+     select delivery.delivery_id, $3 or ${isGone} as is_gone,
+       case
          when attempts = 1 and round = 1 then created_at else date_trunc('milliseconds', clock_now())
-       end,
-       lease_token = null, lease_until = null
+       end as due_at
      from unnest((select $1::uuid[]), $2::uuid[]) as u(delivery_id, lease_token)
-     where ${byKey('delivery.delivery_id', 'u.delivery_id')} and delivery.state = 'sending'
-       and delivery.lease_token = u.lease_token
+       join delivery on ${byKey('delivery.delivery_id', 'u.delivery_id')}
+     where delivery.state = 'sending' and delivery.lease_token = u.lease_token
+     for update of delivery
+   ), freed as (
+     update delivery set
+       state = case when is_gone then 'gone' else 'pending' end,
+       attempts = attempts - 1, attempt_started_at = null,
+       next_attempt_at = case when not is_gone then due_at end,
+       ended_at = case when is_gone then clock_now() end,
+       lease_token = null, lease_until = null
+     from unsent
+     where ${byKey('delivery.delivery_id', 'unsent.delivery_id')}
      returning delivery.endpoint_id
    ), held as (
      select endpoint_id from endpoint
@@ -150,13 +172,18 @@ const releaseUnsentStatement = sql(
 )
 
 /**
- * Makes leased deliveries due again whose POST has not begun: the attempt is not counted. Locks them, then their lanes in the
- * order of their ids.
+ * Makes leased deliveries due again whose POST has not begun: the attempt is not counted. Those whose URL is gone end instead; with
+ * `areGone` all do. Locks them, then their lanes in the order of their ids.
  */
-export async function releaseUnsentLeases(db: Queryable, leased: readonly Lease[]): Promise<void> {
+export async function releaseUnsentLeases(
+  db: Queryable,
+  leased: readonly Lease[],
+  areGone = false,
+): Promise<void> {
   await db.run(releaseUnsentStatement, [
     leased.map(({ deliveryId }) => deliveryId),
     leased.map(({ leaseToken }) => leaseToken),
+    areGone,
   ])
 }
 

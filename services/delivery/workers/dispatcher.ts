@@ -173,8 +173,10 @@ async function deliver(dispatching: Dispatching, claimed: Claimed): Promise<void
   completer.add({ claimed, end, verdict, makesReady })
   const { delayMs = pollMs } = verdict
   if (delayMs < pollMs) dueAgain.start(delayMs)
+  const gone = verdict.state === 'gone' ? lanes.like(claimed) : []
   storeSoon(dispatching)
   startNext(dispatching, claimed.hostname)
+  await release(dispatching, gone, true)
 }
 
 /** Stores a breaker that opened at once, and puts the deliveries that wait for its slots back into the table. */
@@ -197,10 +199,14 @@ async function sweep(dispatching: Dispatching): Promise<void> {
   if (lanes.queued() > 0) sweeping.start(sweepMs)
 }
 
-/** Releases deliveries that were never posted. When that fails, their leases are released later. */
-async function release({ options, held }: Dispatching, leased: Claimed[]): Promise<void> {
+/** Releases deliveries that were never posted, and ends those whose URL is gone. When that fails, their leases are released later. */
+async function release(
+  { options, held }: Dispatching,
+  leased: Claimed[],
+  areGone = false,
+): Promise<void> {
   if (leased.length === 0) return
-  await releaseUnsentLeases(options.db, leased).catch((error: unknown) => {
+  await releaseUnsentLeases(options.db, leased, areGone).catch((error: unknown) => {
     options.log.warn({ count: leased.length, err: error }, 'leases not released')
     options.leases.releaseUnheld()
   })

@@ -61,6 +61,8 @@ export interface Lanes {
   known(): KnownLane[]
   /** Takes from the queues what has waited for too long, or whose breaker has opened. */
   stale(): Claimed[]
+  /** Takes from the queues the pushes about the same subject to the same URL. */
+  like(claimed: Claimed): Claimed[]
   /** Takes all from the queues. */
   drain(): Claimed[]
   /** Deliveries that may be leased now, by hostname; for others as many as a host may have POSTs in flight. */
@@ -136,6 +138,15 @@ export function createLanes(options: LanesOptions): Lanes {
         return takeFrom(state, entry, ({ sinceMs }) => isOpen || sinceMs < oldestMs)
       })
     },
+    like: ({ projectId, subjectId, url, hostname }) =>
+      [...state.hosts.waiting(hostname)].flatMap((endpointId) =>
+        takeFrom(
+          state,
+          entryOf(state, endpointId),
+          ({ claimed: one }) =>
+            one.url === url && one.subjectId === subjectId && one.projectId === projectId,
+        ),
+      ),
     drain: () => [...state.entries.values()].flatMap((entry) => takeFrom(state, entry, () => true)),
     roomByHost: state.hosts.rooms,
     fullHosts: state.hosts.full,

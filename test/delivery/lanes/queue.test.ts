@@ -1,9 +1,17 @@
 // Shows what becomes of pushes that wait in memory for a slot of their lane.
+import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { complete } from '../../../services/delivery/store/complete-store.ts'
+import {
+  expireLeases,
+  type Lease,
+  releaseUnsentLeases,
+} from '../../../services/delivery/store/lease-store.ts'
+import { replayDelivery } from '../../../services/delivery/store/operate-store.ts'
 import type { DeliveryWorker } from '../../../services/delivery/workers/worker.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startHarness, type WorkerChanges } from '../harness.ts'
+import { claimDeliveries, startHarness, type WorkerChanges } from '../harness.ts'
 import { type Receiver, startReceiver, status } from '../receiver.ts'
 
 let harness: Awaited<ReturnType<typeof startHarness>>
@@ -58,4 +66,43 @@ it('pushes that go back to the table are sent before the pushes that came after 
   const place = receiver.requests.findIndex(({ path }) => path === '/late')
   // A claim takes several at once.
   expect(place).toBeGreaterThan(20)
+})
+
+it('a URL that is gone for a payment gets none of its pushes that wait in memory', async () => {
+  const { worker, hanging } = await workerOfLane(2)
+  const url = `${receiver.url}/gone`
+  await pushInto(worker, 1, [url, url, url, url, url])
+  const [other = ''] = await harness.pushDirectly(worker, { url, subjectId: 'payment-2' })
+  receiver.answer(status(200))
+  hanging[0]?.writeHead(410).end()
+  await eventually(async () => expect(await harness.count("state = 'gone'")).toBe(5))
+  await eventually(async () => expect(await harness.state(other)).toBe('delivered'))
+  expect(receiver.requests).toHaveLength(2)
+  expect(await harness.count("state = 'gone' and attempts = 0")).toBe(4)
+  await eventually(() => expect(worker.inFlight()).toBe(0))
+})
+
+it.each([
+  ['whose lease expires', () => expireLeases(harness.db, 9)],
+  ['that is put back', ([lease]: Lease[]) => releaseUnsentLeases(harness.db, lease ? [lease] : [])],
+])('a push to a URL that is gone by now %s is not due again', async (_what, release) => {
+  receiver = await startReceiver()
+  const url = `${receiver.url}/gone`
+  const pushed = await harness.push({ url }, { url })
+  await harness.asOwner('update delivery.endpoint set limit_now = 16')
+  const limits = { endpoints: 9, deliveries: 9, leaseS: 60 }
+  const [first, second] = await claimDeliveries(harness.db, randomUUID(), limits)
+  if (first === undefined || second === undefined) throw new Error('not claimed')
+  const end = { outcome: 'refused', status: 410, totalMs: 1 } as const
+  await complete(harness.db, [{ claimed: first, end, verdict: { state: 'gone' } }])
+  harness.clock.advance(61_000)
+  await release([second])
+  expect(await Promise.all(pushed.map(harness.state))).toEqual(['gone', 'gone'])
+  // A replay sends it all the same.
+  await replayDelivery(harness.db, harness.projectId, second.deliveryId, randomUUID())
+  const again = await claimDeliveries(harness.db, randomUUID(), limits)
+  expect(again).toMatchObject([{ deliveryId: second.deliveryId, round: 2 }])
+  harness.clock.advance(61_000)
+  await release(again)
+  expect(await harness.state(second.deliveryId)).toBe('pending')
 })
