@@ -1,4 +1,5 @@
 // Posts leased deliveries when their lanes have free slots, and passes the outcomes on to lanes and completer.
+import { idTimeMs } from '#core/identity/id.ts'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { endPushSpan, pushSpan } from '#platform/telemetry/spans.ts'
@@ -162,11 +163,12 @@ function startNext(dispatching: Dispatching, hostname: string): void {
 async function deliver(dispatching: Dispatching, claimed: Claimed): Promise<void> {
   const { options, lanes, completer, cutting, dueAgain } = dispatching
   const startedMs = options.nowMs()
+  // By the id of the event: its time may be that of a sandbox whose clock was moved.
+  const ageMs = Date.now() - idTimeMs(claimed.eventId)
   const end = await attempt(options, claimed, cutting.signal)
   if (dispatching.abandoned) return
   if (claimed.number === 1 && end.outcome !== 'unsigned' && end.outcome !== 'blocked') {
-    const waitMs = claimed.startedAt.getTime() - claimed.occurredAt.getTime()
-    options.metrics.firstPost.observe(waitMs / 1e3)
+    options.metrics.firstPost.observe(Math.max(0, ageMs) / 1e3)
   }
   const makesReady = lanes.end(claimed, { ...end, startedMs, endedMs: options.nowMs() })
   const verdict = verdictOn(options, claimed, end)

@@ -1,7 +1,9 @@
 // Shows what becomes of pushes that wait in memory for a slot of their lane.
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { Registry } from 'prom-client'
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { newId } from '#core/identity/id.ts'
 import { complete } from '../../../services/delivery/store/complete-store.ts'
 import {
   expireLeases,
@@ -25,6 +27,7 @@ beforeAll(async () => {
 afterEach(async () => {
   // First, so that no POST is in flight any more.
   await receiver.close()
+  vi.useRealTimers()
   await harness.reset()
 })
 afterAll(() => harness.drop())
@@ -80,6 +83,26 @@ it('a URL that is gone for a payment gets none of its pushes that wait in memory
   expect(receiver.requests).toHaveLength(2)
   expect(await harness.count("state = 'gone' and attempts = 0")).toBe(4)
   await eventually(() => expect(worker.inFlight()).toBe(0))
+})
+
+it('the time to the first POST includes the wait in memory, and none of a moved clock', async () => {
+  const metrics = new Registry()
+  const { worker, hanging } = await workerOfLane(2, { metrics })
+  const observed = async (of: string) =>
+    Number(new RegExp(`first_post_seconds_${of} (\\S+)`).exec(await metrics.metrics())?.[1])
+  const before = await observed('sum')
+  const occurredAt = new Date(Date.now() + 86_400_000)
+  const event = () => ({ eventId: newId(), occurredAt, url: receiver.url })
+  await harness.pushDirectly(worker, event(), event())
+  await eventually(() => expect(hanging).toHaveLength(1))
+  // An hour passes while the second one waits.
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
+  receiver.answer(status(200))
+  hanging[0]?.end()
+  await eventually(async () => expect(await observed('count')).toBe(3))
+  const waitedS = (await observed('sum')) - before
+  expect(waitedS).toBeGreaterThan(3_600)
+  expect(waitedS).toBeLessThan(3_700)
 })
 
 it.each([
