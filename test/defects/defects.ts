@@ -156,8 +156,8 @@ export const defects: readonly Defect[] = [
   {
     name: 'a push whose lease has run out is never sent again',
     file: `${delivery}/store/lease-store.ts`,
-    find: "'lease_until <= clock_now()',",
-    replace: "'lease_until is null',",
+    find: 'lease_until between clock_now()',
+    replace: 'lease_until is null and lease_until between clock_now()',
     foundBy: 'test/delivery/crash.test.ts',
   },
   {

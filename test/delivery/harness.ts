@@ -202,7 +202,7 @@ export async function startHarness() {
   async function explained(work: (db: Queryable) => Promise<unknown>): Promise<string> {
     let plan: { 'QUERY PLAN': string }[] = []
     const explain = async ({ name, text }: Sql, values: unknown[]) => {
-      const statement = sql(`explain_${name}`, `explain (analyze, timing off) ${text}`)
+      const statement = sql(`explain_${name}`, `explain (analyze, buffers, timing off) ${text}`)
       plan = await db.rows(statement, values)
       return []
     }

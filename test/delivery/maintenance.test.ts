@@ -11,6 +11,7 @@ import {
   readOldestDueS,
   readOldestReadyS,
 } from '../../services/delivery/store/backlog-store.ts'
+import { expireLeases } from '../../services/delivery/store/lease-store.ts'
 import {
   deleteEnded,
   deleteGoneUrls,
@@ -68,6 +69,29 @@ describe('among many rows', () => {
       expect(plan).not.toMatch(/Rows Removed by Filter: \d\d/)
     },
   )
+})
+
+describe('among pushes that were sent since the last vacuum', () => {
+  it('the search for expired leases does not read those of earlier hours', async () => {
+    await harness.push({ url: 'https://a.example/' })
+    const set = (change: string) => harness.asOwner(`update delivery.delivery set ${change}`)
+    await copy(5_000, 'delivered', 1)
+    await set(
+      `state = 'sending', next_attempt_at = null, ended_at = null, lease_token = delivery_id,
+       lease_until = '${inDays(-1).toISOString()}'`,
+    )
+    await set("state = 'delivered', ended_at = now(), lease_token = null, lease_until = null")
+    const plan = await harness.explained((db) => expireLeases(db, 500, 3_600))
+    const pages = /Index Scan using delivery_lease[^]*?shared hit=(\d+)/.exec(plan)?.[1]
+    expect(Number(pages)).toBeLessThan(100)
+  })
+
+  it('the table of pushes is vacuumed when a fiftieth of it is dead', async () => {
+    const options = await harness.asOwner<{ option: string }>(
+      "select unnest(reloptions) as option from pg_class where oid = 'delivery.delivery'::regclass",
+    )
+    expect(options).toContainEqual({ option: 'autovacuum_vacuum_scale_factor=0.02' })
+  })
 })
 
 describe('metrics', () => {

@@ -58,16 +58,23 @@ const release = (name: string, condition: string, error: string) =>
 
 const expireStatement = release(
   'delivery_expire_leases',
-  'lease_until <= clock_now()',
+  "lease_until between clock_now() - $2 * interval '1 second' and clock_now()",
   'lease_expired',
 )
 
+const tenYearsS = 315_360_000
+
 /**
- * Makes deliveries due again whose lease has run out and marks their attempts unknown; returns how many.
- * Locks those rows (skipping locked ones) and then their receivers.
+ * Makes deliveries due again whose lease has run out, in the last `withinS` seconds if set, and marks their attempts unknown; returns how
+ * many. Without that bound it walks the index over all pushes since the last vacuum. Locks those rows (skipping locked ones) and then
+ * their receivers.
  */
-export async function expireLeases(db: Queryable, limit: number): Promise<number> {
-  return (await db.rows(expireStatement, [limit])).length
+export async function expireLeases(
+  db: Queryable,
+  limit: number,
+  withinS = tenYearsS,
+): Promise<number> {
+  return (await db.rows(expireStatement, [limit, withinS])).length
 }
 
 const instanceStatement = release(

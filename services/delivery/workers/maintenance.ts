@@ -23,6 +23,8 @@ export interface MaintenanceOptions {
 
 const resendMs = 1_000
 const sweepMs = 5_000
+/** Leases that expired in this time are looked for at each sweep. */
+const recentS = 3_600
 const checkMs = 30_000
 const tidyMs = 3_600_000
 const rowsPerSweep = 500
@@ -36,16 +38,20 @@ const apiLogDaysKept = 30
 export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
   close(): Promise<void>
 } {
+  /** Leases that expired earlier are left only if no instance ran: the first round and each hour look for them. */
+  async function expire(withinS?: number): Promise<void> {
+    const lost = await expireLeases(db, rowsPerSweep, withinS)
+    if (lost === 0) return
+    log.warn({ count: lost }, 'leases expired, deliveries due again')
+    onDue()
+  }
+
   const loops = [
     every(resendMs, log, async () => {
       if ((await sendAfterAttempts(db, rowsPerSweep)) > 0) onDue()
     }),
-    every(sweepMs, log, async () => {
-      const lost = await expireLeases(db, rowsPerSweep)
-      if (lost === 0) return
-      log.warn({ count: lost }, 'leases expired, deliveries due again')
-      onDue()
-    }),
+    every(sweepMs, log, () => expire(recentS)),
+    every(tidyMs, log, () => expire()),
     every(checkMs, log, async () => {
       const forgotten = await scheduleForgottenLanes(db, lanesPerStatement)
       if (forgotten === 0) return
