@@ -49,6 +49,7 @@ const kept: Kept = {
       'amount',
       'created',
       'currency',
+      'failure_reason',
       'metadata',
       'payment_intent',
       'status',

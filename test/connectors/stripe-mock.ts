@@ -46,9 +46,12 @@ const declines: Record<string, string> = {
 type Operation = 'create' | 'confirm' | 'cancel' | 'refund'
 /**
  * How the next call of this operation is answered: `lost` and `unanswered` cut the connection before or after it is executed,
- * `500` and `500 executed` fail likewise and are repeated for the same key, `429` is not.
+ * `500` and `500 executed` fail likewise and are repeated for the same key, `429` is not. A refund is refused for our balance, as
+ * https://github.com/Automattic/woocommerce-payments/issues/10025 shows it or with 402 and a code, or it waits for our balance until `settleRefund`.
  */
-export type Fault = `${Operation} ${'lost' | 'unanswered' | '500' | '500 executed' | '429'}`
+export type Fault =
+  | `${Operation} ${'lost' | 'unanswered' | '500' | '500 executed' | '429'}`
+  | `refund ${'no balance' | 'no balance 402' | 'pending balance'}`
 
 type Intent = Record<string, unknown> & {
   id: string
@@ -169,14 +172,16 @@ export async function startStripe() {
     return { status: 200, body: change(intent, 'canceled') }
   }
 
-  function refund({ body, id }: Call): MockResponse {
+  function refund({ body, id }: Call, isUnfunded: boolean): MockResponse {
     const intent = intents.get(String(body['payment_intent']))
     if (intent?.status !== 'succeeded') return refusal(404, 'resource_missing')
-    const of = [...refunds.values()].filter((one) => one.payment_intent === intent.id)
+    const of = [...refunds.values()].filter(
+      (one) => one.payment_intent === intent.id && one.status !== 'failed',
+    )
     const amount = Number(body['amount'])
     const refunded = of.reduce((sum, one) => sum + one.amount, 0)
     if (refunded + amount > intent.amount) return refusal(400, 'charge_already_refunded')
-    const isDone = !Object.values(refundAmounts).includes(amount)
+    const isDone = !isUnfunded && !Object.values(refundAmounts).includes(amount)
     const status = isDone ? 'succeeded' : 'pending'
     const metadata = { payweave_refund: id }
     const made: Refund = {
@@ -187,6 +192,7 @@ export async function startStripe() {
       metadata,
       payment_intent: intent.id,
       currency: intent['currency'],
+      ...(isUnfunded && { pending_reason: 'insufficient_funds' }),
     }
     refunds.set(made.id, made)
     announce('refund.created', made)
@@ -196,18 +202,24 @@ export async function startStripe() {
     return { status: 200, body: made }
   }
 
-  function settleRefund(reference: string, status: 'succeeded' | 'failed'): void {
+  function settleRefund(
+    reference: string,
+    status: 'succeeded' | 'failed',
+    failure_reason?: string,
+  ): void {
     for (const one of refunds.values()) {
       if (one.metadata['payweave_refund'] !== reference) continue
-      one.status = status
+      Object.assign(one, { status, ...(failure_reason && { failure_reason }) })
       if (status === 'failed') move('refund_failure', one)
       announce(status === 'failed' ? 'refund.failed' : 'refund.updated', one)
     }
   }
 
-  function execute(call: Call, intent: Intent | undefined): MockResponse {
+  function execute(call: Call, intent: Intent | undefined, how?: string): MockResponse {
     if (call.operation === 'create') return create(call.body)
-    if (call.operation === 'refund') return refund(call)
+    if (how === 'no balance') return noBalance()
+    if (how === 'no balance 402') return refusal(402, 'balance_insufficient')
+    if (call.operation === 'refund') return refund(call, how === 'pending balance')
     if (intent === undefined) return refusal(404, 'resource_missing')
     if (call.operation === 'cancel') return cancel(intent)
     return confirm(intent, String(call.body['confirmation_token']))
@@ -223,7 +235,7 @@ export async function startStripe() {
     if (how === '429') return refusal(429, 'rate_limit')
     const known = keys.get(key)
     if (known !== undefined) return known
-    const result = how === '500' ? refusal(500) : structuredClone(execute(call, intent))
+    const result = how === '500' ? refusal(500) : structuredClone(execute(call, intent, how))
     const answer = how === '500 executed' ? refusal(500) : result
     keys.set(key, answer)
     return how === 'unanswered' ? 'cut' : answer
@@ -355,6 +367,12 @@ function state(intent: Intent): MockResponse {
   const code = 'payment_intent_unexpected_state'
   const error = { type: 'invalid_request_error', code, payment_intent: intent }
   return { status: 400, body: { error } }
+}
+
+function noBalance(): MockResponse {
+  const message = 'Insufficient funds in your Stripe balance to refund this amount.'
+  const message_code = 'insufficient_balance_for_refund'
+  return { status: 400, body: { error: { type: 'invalid_request_error', message, message_code } } }
 }
 
 function refusal(status: number, code?: string): MockResponse {

@@ -1,7 +1,13 @@
 // When a refund is sent to Stripe, when it is looked for, and with which idempotency key. Pure.
 
-/** A refund as Stripe has it. Any status but the two ends counts as pending. */
-export type RefundState = { refundId: string; status: 'pending' | 'succeeded' | 'failed' }
+/**
+ * A refund as Stripe has it. Any status but the ends counts as pending. `unfunded`: it has failed because our balance was too low, so
+ * that no money has left.
+ */
+export type RefundState = {
+  refundId: string
+  status: 'pending' | 'succeeded' | 'failed' | 'unfunded'
+}
 
 /** A refund, as far as it has come. Ages are in milliseconds. */
 export type RefundProgress = {
@@ -39,6 +45,20 @@ export function afterAbsence(progress: RefundProgress): 'wait' | 'repeat' | 'ren
   const isKeyOld = keyAgeMs !== null && keyAgeMs > keyWithinMs
   if (!isKeySpent && !isKeyOld) return 'repeat'
   return isSilent ? 'renew' : 'wait'
+}
+
+/**
+ * Codes of a refusal because our balance is too low. https://docs.stripe.com/error-codes documents the first one for transfers and
+ * payouts. A refund gets the second one, as `message_code`: https://github.com/Automattic/woocommerce-payments/issues/10025.
+ */
+const balanceCodes: ReadonlySet<string> = new Set([
+  'balance_insufficient',
+  'insufficient_balance_for_refund',
+])
+
+/** Whether Stripe refuses a refund only because our balance is too low: it can be made later. */
+export function waitsForBalance(code: string): boolean {
+  return balanceCodes.has(code)
 }
 
 /** How long to wait for the next enquiry: a quarter of the refund's age, from a second to an hour. Webhooks make it due at once. */

@@ -6,6 +6,7 @@ import type { ReadEvent } from '../../kit/http/webhook-port.ts'
 import { findCredit } from '../../kit/store/payment-store.ts'
 import { hastenWork } from '../../kit/store/work-store.ts'
 import { NotYet } from '../../kit/workers/worker.ts'
+import { refundPauseMs } from '../domain/refund.ts'
 import { referencesOf } from '../ports/stripe.ts'
 import type { StripeAccount } from './account.ts'
 import { collectKind } from './collect.ts'
@@ -15,8 +16,6 @@ type Event = { id: string; type: string; charge: string | undefined; refund: str
 
 /** An event that is about nothing of ours: stored, since it is signed, and then dropped. */
 const foreign = 'foreign'
-/** Until the next look at a refund that has failed at Stripe and has no end here yet. */
-const openRefundMs = 1_000
 
 /** Reads the body of an event; undefined for an invalid one. Its subject is our charge or refund. */
 export function readEvent(body: Buffer): ReadEvent | undefined {
@@ -41,10 +40,10 @@ export async function handleEvent(
   if (subject === undefined) return
   if (await hastenWork(db, [collectKind, refundKind], subject)) notify()
   if (type !== 'refund.failed' || refund === undefined) return
-  const state = (await findCredit(db, refund))?.state
-  // The work on it may have read an earlier status, and may be about to end it as completed.
-  if (state === 'pending') throw new NotYet(openRefundMs)
-  if (state === 'completed') await recordReturn(refund, context, account)
+  const credit = await findCredit(db, refund)
+  // The work on it may have read an earlier status, and may be about to end it as completed. Or it waits for our balance.
+  if (credit?.state === 'pending') throw new NotYet(refundPauseMs(credit.ageMs))
+  if (credit?.state === 'completed') await recordReturn(refund, context, account)
 }
 
 function parse(body: Buffer): Event | undefined {

@@ -12,6 +12,7 @@ import {
   type RefundProgress,
   type RefundState,
   refundPauseMs,
+  waitsForBalance,
 } from '../domain/refund.ts'
 import { type RefundOrder, type StripeCalls, StripeFailure } from '../ports/stripe.ts'
 import { findPaidIntent } from '../store/intent-store.ts'
@@ -21,6 +22,7 @@ import {
   recordRefund,
   recordRefundRefusal,
   recordRefundSent,
+  recordRefundUnfunded,
   renewRefundKey,
 } from '../store/refund-store.ts'
 import type { StripeAccount } from './account.ts'
@@ -78,13 +80,15 @@ export async function recordReturn(
   { stripe }: StripeAccount,
 ): Promise<void> {
   const { refundId } = await findRefund(db, reference)
-  if (refundId === null || (await stripe.enquireRefund(refundId)).status !== 'failed') return
+  if (refundId === null) return
+  const { status } = await stripe.enquireRefund(refundId)
+  if (status !== 'failed' && status !== 'unfunded') return
   log.warn({ kind: refundKind, reason: 'returned' }, 'refund failed at Stripe')
   if (await returnRefund(db, reference)) notify()
 }
 
 async function send(setting: Setting, progress: Progress): Promise<void> {
-  const { db, log, work, stripe, order, ageMs } = setting
+  const { db, work, stripe, order, ageMs } = setting
   const { reference } = order
   const isFirst = progress.sentAgeMs === null && progress.round === 0
   // Another worker may have looked for it after our lease, and given it up: then it must not be sent.
@@ -100,10 +104,9 @@ async function send(setting: Setting, progress: Progress): Promise<void> {
     })
   if (!('rejected' in answer)) return await settle(setting, answer)
   const { rejected } = answer
-  if (rejected === 'balance_insufficient') {
+  if (waitsForBalance(rejected)) {
     await recordKeySpent(db, reference)
-    log.warn({ kind: refundKind, reason: rejected }, 'refund waits for our balance at Stripe')
-    throw new NotYet(refundPauseMs(ageMs))
+    return waitForBalance(setting, rejected)
   }
   if (isFirst) return await end(setting, rejected)
   // An earlier call that had no answer may have been executed, though this one is refused.
@@ -113,10 +116,23 @@ async function send(setting: Setting, progress: Progress): Promise<void> {
 
 /** Acts on what Stripe has. */
 async function settle(setting: Setting, { refundId, status }: RefundState): Promise<void> {
-  const { db, order, ageMs } = setting
+  const { db, work, order, ageMs } = setting
+  if (status === 'unfunded') {
+    // Another worker may have made the next refund after our lease, and recorded that one.
+    await db.transaction(async (tx) => {
+      await holdWork(tx, work)
+      await recordRefundUnfunded(tx, order.reference)
+    })
+    return waitForBalance(setting, status)
+  }
   await recordRefund(db, order.reference, refundId)
   if (status === 'pending') throw new NotYet(refundPauseMs(ageMs))
   await end(setting, status === 'failed' ? status : null)
+}
+
+function waitForBalance({ log, ageMs }: Setting, reason: string): never {
+  log.warn({ kind: refundKind, reason }, 'refund waits for our balance at Stripe')
+  throw new NotYet(refundPauseMs(ageMs))
 }
 
 async function end(

@@ -11,6 +11,9 @@ const pageSize = 100
 
 const secondsOf = (time: Date) => Math.floor(time.getTime() / 1_000)
 
+/** A movement with Stripe's id of its charge or refund. */
+type Identified = { sourceId: string; movement: Movement }
+
 /** The names of our references in metadata. */
 export type MetadataNames = { attempt: string; refund: string }
 
@@ -28,25 +31,27 @@ export async function readBalance(
     limit: pageSize,
     expand: ['data.source'],
   })
-  const movements: Movement[] = []
+  const movements: Identified[] = []
+  /** By Stripe's id, since a refund that failed for lack of money is made again under our reference. */
   const returned = new Set<string>()
   let foreign = 0
   for await (const transaction of list) {
     const { type } = transaction
     const isCharge = charges.has(type)
     if (!isCharge && !refunds.has(type) && !failedRefunds.has(type)) continue
-    const movement = movementOf(transaction, isCharge ? names.attempt : names.refund)
-    if (movement === undefined) foreign += 1
-    else if (failedRefunds.has(type)) returned.add(movement.reference)
-    else movements.push(movement)
+    const found = movementOf(transaction, isCharge ? names.attempt : names.refund)
+    if (found === undefined) foreign += 1
+    else if (failedRefunds.has(type)) returned.add(found.sourceId)
+    else movements.push(found)
   }
-  return { movements: movements.filter(({ reference }) => !returned.has(reference)), foreign }
+  const moved = movements.filter(({ sourceId }) => !returned.has(sourceId))
+  return { movements: moved.map(({ movement }) => movement), foreign }
 }
 
 function movementOf(
   { source, created }: Stripe.BalanceTransaction,
   name: string,
-): Movement | undefined {
+): Identified | undefined {
   if (source === null || typeof source === 'string') return undefined
   if (source.object !== 'charge' && source.object !== 'refund') return undefined
   const reference = source.metadata?.[name]
@@ -55,5 +60,6 @@ function movementOf(
   const amount = source.object === 'charge' ? source.amount_captured : source.amount
   const amountMinor = minorAmount(amount, currency)
   if (amountMinor === undefined) throw new Error(`Stripe moved a part of a unit of ${currency}`)
-  return { reference, currency, amountMinor, time: new Date(created * 1_000) }
+  const movement = { reference, currency, amountMinor, time: new Date(created * 1_000) }
+  return { sourceId: source.id, movement }
 }

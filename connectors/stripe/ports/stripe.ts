@@ -39,7 +39,10 @@ export type StripeCalls = {
   clientSecret(intentId: string): Promise<string | undefined>
   refund(order: RefundOrder, key: string): Promise<RefundState | Rejection>
   enquireRefund(refundId: string): Promise<RefundState>
-  /** Looks for a refund by our reference among those of its PaymentIntent; undefined when Stripe does not list it. */
+  /**
+   * Looks for a refund by our reference among those of its PaymentIntent; undefined when Stripe does not list it. Passes over those
+   * that are `unfunded`.
+   */
   findRefund(order: Pick<RefundOrder, 'reference' | 'intentId'>): Promise<RefundState | undefined>
   /** What has moved on the account in the time from `from` to before `to`. */
   movements(from: Date, to: Date): Promise<ProviderMovements>
@@ -61,6 +64,7 @@ export class StripeFailure extends Error {
 const timeoutMs = 8_000
 const metadataOf = { attempt: 'payweave_attempt', charge: 'payweave_charge' } as const
 const refundMetadata = 'payweave_refund'
+const balanceNames = { attempt: metadataOf.attempt, refund: refundMetadata }
 /** Stripe's upper limit of a page. */
 const pageSize = 100
 /** Codes go to logs: they have no other characters. */
@@ -122,19 +126,12 @@ export function stripeAt(baseUrl: string, secretKey: string): StripeCalls {
     async findRefund({ reference, intentId }) {
       const list = { payment_intent: intentId, limit: pageSize }
       const { data } = await known(answered(() => refunds.list(list)))
-      const found = data.find(({ metadata }) => metadata?.[refundMetadata] === reference)
-      return found && refundState(found)
+      return data
+        .filter(({ metadata }) => metadata?.[refundMetadata] === reference)
+        .map(refundState)
+        .find(({ status }) => status !== 'unfunded')
     },
-    movements: (from, to) =>
-      known(
-        answered(() =>
-          readBalance(
-            stripe,
-            { attempt: metadataOf.attempt, refund: refundMetadata },
-            { from, to },
-          ),
-        ),
-      ),
+    movements: (from, to) => known(answered(() => readBalance(stripe, balanceNames, { from, to }))),
   }
 }
 
@@ -165,7 +162,8 @@ async function answered<T extends object>(ask: () => Promise<T>): Promise<T | Re
   } catch (error) {
     if (!(error instanceof Stripe.errors.StripeError)) throw error
     const { statusCode, type } = error
-    const code = codeOf(error.decline_code ?? error.code)
+    // The library sets the decline code of each 402, also to an empty text.
+    const code = codeOf(error.decline_code || error.code || messageCodeOf(error))
     const isRefused = statusCode === 400 || statusCode === 402 || statusCode === 404
     if (isRefused && type !== 'StripeIdempotencyError')
       return { rejected: code ?? 'invalid_request' }
@@ -220,10 +218,19 @@ function intentState(intent: Stripe.PaymentIntent): IntentState {
   }
 }
 
-function refundState({ id, status }: Stripe.Refund): RefundState {
+/** Reasons of a failed refund: https://docs.stripe.com/api/refunds/object#refund_object-failure_reason. */
+function refundState({ id, status, failure_reason: reason }: Stripe.Refund): RefundState {
   if (status === 'succeeded') return { refundId: id, status }
+  if (status === 'failed' && reason === 'insufficient_funds')
+    return { refundId: id, status: 'unfunded' }
   const hasFailed = status === 'failed' || status === 'canceled'
   return { refundId: id, status: hasFailed ? 'failed' : 'pending' }
+}
+
+/** A code that Stripe sends in some answers without `code`; the library does not declare it. */
+function messageCodeOf({ raw }: Stripe.errors.StripeError): string | undefined {
+  const { message_code: code } = raw as { message_code?: unknown }
+  return typeof code === 'string' ? code : undefined
 }
 
 function codeOf(value: string | undefined): string | undefined {

@@ -68,6 +68,15 @@ export async function recordRefundRefusal(
   await db.run(recordRefundRefusalStatement, [reference, code])
 }
 
+const recordRefundUnfundedStatement = sql(
+  'record_refund_unfunded',
+  `update refund set refund_id = null, key_spent = true where reference = $1`,
+)
+/** Records that the refund of this idempotency key has failed for lack of money: another one is made, with another key. */
+export async function recordRefundUnfunded(db: Queryable, reference: string): Promise<void> {
+  await db.run(recordRefundUnfundedStatement, [reference])
+}
+
 const renewRefundKeyStatement = sql(
   'renew_refund_key',
   `update refund set round = round + 1, key_at = null, sent_at = null, key_spent = false
