@@ -137,11 +137,17 @@ export function newBackend() {
     isMoving: false,
     /** With what each new transfer is refused; undefined: it is accepted. */
     refusesWith: undefined as Failure | undefined,
+    /** With what every call is answered by a back end without transfers. */
+    lacksTransfers: undefined as Failure | undefined,
   }
   const answer = <T>(work: () => T): T => {
     if (state.isDown) {
       state.refusals += 1
       throw no('SERVICE_UNAVAILABLE')
+    }
+    if (state.lacksTransfers !== undefined) {
+      state.refusals += 1
+      throw state.lacksTransfers
     }
     return work()
   }

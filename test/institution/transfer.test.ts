@@ -262,6 +262,38 @@ describe('an outcome that nobody reports', () => {
     state.refusesWith = undefined
   })
 
+  it('a transfer to a back end without transfers is cancelled at its deadline, but not when an earlier call may have been executed', async () => {
+    const { state } = harness.backend
+    const unimplemented = withoutReason(Code.Unimplemented)
+    const [plain, doubtful] = [sender(), sender()]
+    state.refusesWith = withoutReason(Code.Unknown)
+    const inDoubt = await harness.create(doubtful.asked)
+    await eventually(() => expect(state.creates).toBeGreaterThan(0))
+    const postponed = {
+      name: 'test_postponed',
+      text: `select attempts from transaction
+             where movement_id = $1 and lease_token is null and attempts > 0`,
+    }
+    await eventually(async () => (await harness.db.row(postponed, [inDoubt.movementId])) ?? false)
+    state.lacksTransfers = unimplemented
+    state.refusesWith = undefined
+    const { transactionId } = await harness.create(plain.asked)
+    const { refusals } = state
+    await eventually(() => expect(state.refusals).toBeGreaterThan(refusals))
+    expect(await harness.statusOf(transactionId)).toBe('PENDING')
+    harness.testClock.advance(settings.transferTtlS * 1_000 + 60_000)
+    await harness.becomes(transactionId, TransactionStatus.CANCELLED)
+    expect(plain.ama.balance).toBe(1_000_000n)
+    const more = state.refusals
+    harness.testClock.advance(60_000)
+    await eventually(() => expect(state.refusals).toBeGreaterThan(more))
+    expect(await harness.statusOf(inDoubt.transactionId)).toBe('PENDING')
+    expect(doubtful.ama.balance).toBe(990_000n)
+    state.lacksTransfers = undefined
+    harness.testClock.advance(60_000)
+    await harness.becomes(inDoubt.transactionId, TransactionStatus.CANCELLED)
+  })
+
   it('a transfer that meets an error of the back end that decides nothing is sent again', async () => {
     const { state, refused, transfers } = harness.backend
     for (const error of [no('INTERNAL_ERROR'), ...undecidedCodes.map(withoutReason)]) {

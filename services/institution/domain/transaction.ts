@@ -160,10 +160,17 @@ export type Transaction = Draft & {
   isRefused: boolean
   quoteNotified: TransactionState | undefined
   attempts: number
+  /** Attempts that failed and certainly executed no transfer. */
+  unexecutedAttempts: number
 }
 
 /** A leased row: writes are made under its lease only. */
 export type Leased = Transaction & { leaseToken: string }
+
+/** Whether the back end cannot have executed the transfer: no attempt before this one can have submitted it. */
+export function isUnexecuted({ isSubmitted, attempts, unexecutedAttempts }: Transaction): boolean {
+  return !isSubmitted && unexecutedAttempts === attempts - 1
+}
 
 /** What the debit side pays in all. */
 export function debitMinor({ senderAmountMinor, fees }: Amounts): bigint {

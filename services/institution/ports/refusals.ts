@@ -1,6 +1,7 @@
 // Which errors of a back end refuse a transfer, and which of the ledger refuse its end.
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Failure, type Reason, reasons } from '#core/errors/errors.ts'
+import { wasNotSent } from '#platform/rpc/client/not-sent.ts'
 
 /** Refusals of a back end that sends no reason of ours. UNIMPLEMENTED is none: an instance of an older version sends it during an upgrade. */
 const refusalCodes: ReadonlySet<Code> = new Set([
@@ -16,6 +17,17 @@ export function isRefusal(error: unknown): boolean {
   if (!(error instanceof Failure)) return false
   if (error.cause instanceof ConnectError && refusalCodes.has(error.cause.code)) return true
   return reasons[error.reason].http < 500 && error.reason !== 'RATE_LIMIT_EXCEEDED'
+}
+
+/** Whether the back end answers that it does not have the call: it has executed nothing. */
+export function isUnimplemented(error: unknown): boolean {
+  if (!(error instanceof Failure)) return false
+  return error.cause instanceof ConnectError && error.cause.code === Code.Unimplemented
+}
+
+/** Whether the call that failed with this error has certainly executed nothing. */
+export function executesNothing(error: unknown): boolean {
+  return wasNotSent(error) || isUnimplemented(error)
 }
 
 /** Refusals of the ledger that pass by themselves: the account may get the money. */

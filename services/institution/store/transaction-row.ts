@@ -13,7 +13,7 @@ const stored = `movement_id, project_id, institution_id, institution_name, trans
   fee_recipient_pays_minor, quote_id, quote_expire_time, rounding_minor, rounding_currency,
   quote_told, description, debit_account_id, credit_account_id, described, session_token_hash,
   limit_account_id, limit_minor, limit_currency, counts_limit, hold_expire_time, create_time, end_time,
-  told_time, outcome, enquiries, is_refused, attempts`
+  told_time, outcome, enquiries, is_refused, attempts, unexecuted_attempts`
 
 /** What a `TransactionRow` is read from, in SQL. */
 export const columns = `${stored}, deadline <= business_now() as is_late`
@@ -63,6 +63,7 @@ export type TransactionRow = {
   enquiries: number
   is_refused: boolean
   attempts: number
+  unexecuted_attempts: number
 }
 
 /** The transaction of a row. */
@@ -101,6 +102,7 @@ export function readRow(row: TransactionRow): Transaction {
     enquiries: row.enquiries,
     isRefused: row.is_refused,
     attempts: row.attempts,
+    unexecutedAttempts: row.unexecuted_attempts,
   }
 }
 

@@ -89,6 +89,7 @@ const untouched = {
   isRefused: false,
   quoteNotified: undefined,
   attempts: 0,
+  unexecutedAttempts: 0,
 } as const
 
 const findStatement = sql(

@@ -30,22 +30,28 @@ export async function claimDueTransactions(
 
 const postponeStatement = sql(
   'transaction_later',
-  `update transaction set lease_token = null,
+  `update transaction set lease_token = null, unexecuted_attempts = unexecuted_attempts + $5::integer,
      next_time = clock_now()
        + least($3::integer * power(2, least(attempts, 10)), $4::integer) * interval '1 millisecond'
    where movement_id = $1 and lease_token = $2`,
 )
 
 /** How long a transaction waits after a failure: `firstMs`, doubling up to `maxMs`. */
-export type RetryDelay = { firstMs: number; maxMs: number }
+export type RetryDelay = {
+  firstMs: number
+  maxMs: number
+  /** The attempt certainly executed no transfer. */
+  isUnexecuted?: boolean
+}
 
 /** Postpones a transaction after a failure; changes nothing when the lease was lost. */
 export async function postponeTransaction(
   db: Queryable,
   { movementId, leaseToken }: Leased,
-  { firstMs, maxMs }: RetryDelay,
+  { firstMs, maxMs, isUnexecuted = false }: RetryDelay,
 ): Promise<void> {
-  await db.run(postponeStatement, [movementId, leaseToken, firstMs, maxMs])
+  const values = [movementId, leaseToken, firstMs, maxMs, isUnexecuted ? 1 : 0]
+  await db.run(postponeStatement, values)
 }
 
 const waitStatement = sql(

@@ -4,10 +4,10 @@ import { TransferState } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { transactionEvent } from '../api/events.ts'
 import { transferMessage } from '../api/messages.ts'
-import type { Leased, Outcome } from '../domain/transaction.ts'
+import { isUnexecuted, type Leased, type Outcome } from '../domain/transaction.ts'
 import type { Institution } from '../operations/institution.ts'
 import { cancelMovement, completeMovement } from '../ports/movements.ts'
-import { isPermanent, isRefusal } from '../ports/refusals.ts'
+import { isPermanent, isRefusal, isUnimplemented } from '../ports/refusals.ts'
 import { readClock } from '../store/history-store.ts'
 import { endTransaction } from '../store/transaction-store.ts'
 import { recordOutcome, waitForOutcome } from '../store/work-store.ts'
@@ -48,11 +48,19 @@ async function enquire(institution: Institution, row: Leased): Promise<void> {
   await learn(institution, row, { outcome: outcomes[state], reason })
 }
 
-/** The time of the transfer has run out. What it had become before stands. */
+/**
+ * The time of the transfer has run out. What it had become before stands. A back end without transfers cannot cancel: the transfer
+ * is cancelled when no call can have executed it.
+ */
 async function takeBack(institution: Institution, row: Leased): Promise<void> {
   const { peers } = institution
   const request = { transferId: row.movementId }
-  const { state } = await peers.transfers.cancelTransfer(request, withProject(row.projectId))
+  const { state } = await peers.transfers
+    .cancelTransfer(request, withProject(row.projectId))
+    .catch((error: unknown) => {
+      if (isUnimplemented(error) && isUnexecuted(row)) return { state: TransferState.NOT_FOUND }
+      throw error
+    })
   const outcome = state === TransferState.NOT_FOUND ? 'cancelled' : outcomes[state]
   await learn(institution, row, { outcome, reason: '' })
 }

@@ -6,6 +6,7 @@ import type { Leased } from '../domain/transaction.ts'
 import { executeTransfer } from '../operations/claim.ts'
 import type { Institution } from '../operations/institution.ts'
 import { notifyQuote } from '../operations/quotes.ts'
+import { executesNothing } from '../ports/refusals.ts'
 import { claimDueTransactions, postponeTransaction } from '../store/work-store.ts'
 import { stepTransfer } from './transfer.ts'
 
@@ -37,7 +38,10 @@ async function workOn(institution: Institution, row: Leased): Promise<void> {
     // A transaction that has ended just now is due again at once, if it has a quote to update.
     if (!hasEnded) await notifyQuote(institution, { ...row, state: row.state })
   } catch (error) {
-    await postponeTransaction(institution.db, row, { firstMs: 500, maxMs: 60_000 })
+    // A late transfer is not submitted any more.
+    const isUnexecuted = row.isLate || executesNothing(error)
+    const delay = { firstMs: 500, maxMs: 60_000, isUnexecuted }
+    await postponeTransaction(institution.db, row, delay)
     throw error
   }
 }
