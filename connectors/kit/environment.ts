@@ -14,7 +14,7 @@ export type ConnectorEnvironment = {
   secrets: (file: string) => string[]
   /** A variable of the environment; not empty. */
   variable: (name: string) => string
-  /** A variable that is an https URL, without a slash at its end; where PAYWEAVE_ENV is local also http. */
+  /** A variable that is an https URL, without slashes at its end; where PAYWEAVE_ENV is local also http. */
   url: (name: string) => string
   /** A variable that is an ISO 4217 code. */
   currency: (name: string) => string
@@ -48,7 +48,7 @@ export function connectorEnvironment(
         return fail(`${name} must be an https URL`)
       if (url.username !== '' || url.password !== '')
         return fail(`${name} must be a URL without a user`)
-      return url.href.replace(/\/$/, '')
+      return url.href.replace(/\/+$/, '')
     },
     currency(name) {
       const code = variable(name)

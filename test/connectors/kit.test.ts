@@ -324,7 +324,7 @@ it('a connector does not start with an empty secret, an address that is not http
   writeFileSync(join(secrets, 'key'), ' text\n')
   writeFileSync(join(secrets, 'empty'), ' \n')
   const variables = {
-    URL: 'https://api.example/v1/',
+    URL: 'https://api.example/v1//',
     PLAIN: 'http://api.example',
     NAMED: 'https://name:word@api.example',
     CURRENCY: 'EUR',

@@ -33,6 +33,8 @@ export type Fault =
   | 'no funds'
   /** 400 with a code about our configuration. */
   | 'malformed'
+  /** 400 REQUEST_REJECTED, as for a currency of another environment. */
+  | 'rejected'
   /** Accepted, and then FAILED with NOT_ENOUGH_FUNDS. */
   | 'fails without funds'
   /** Accepted, and then SUCCESSFUL with another amount. */
@@ -139,6 +141,7 @@ export async function startMomo() {
       return { status: 401, body: { statusCode: 401, message: 'Unauthorized' } }
     }
     if (fault === 'no funds') return error(500, 'NOT_ENOUGH_FUNDS')
+    if (fault === 'rejected') return error(400, 'REQUEST_REJECTED')
     if (fault === 'malformed') return error(400, 'INVALID_CALLBACK_URL_HOST')
     if (stored.has(reference)) return error(409, 'RESOURCE_ALREADY_EXIST')
     if (order.currency !== 'EUR') return error(500, 'INVALID_CURRENCY')

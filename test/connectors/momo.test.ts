@@ -190,11 +190,11 @@ it('a payout is sent once though MTN accepts it without an answer, and fails whe
 
 it('a payout waits for money in our account and for a corrected configuration, and a payer does not', () =>
   withContext(async (context) => {
-    const faults: Fault[] = ['no funds', 'malformed', 'fails without funds']
+    const faults: Fault[] = ['no funds', 'malformed', 'rejected', 'fails without funds']
     const payoutId = await payOut(context, payer.mobile_number, 'COMPLETED', ...faults)
     // What has failed at MTN is asked for again by another reference.
     const [first, ...references] = momo.sentOf(payoutId)
-    expect(references.map((one) => one === first)).toEqual([true, true, false])
+    expect(references.map((one) => one === first)).toEqual([true, true, true, false])
     const refused = async (fault: Fault, reason: string) => {
       const { chargeId, attemptId } = await pay(context, payer, fault)
       expect((await reported(context, chargeId, 'REFUSED')).refusalReason).toBe(reason)
@@ -203,6 +203,7 @@ it('a payout waits for money in our account and for a corrected configuration, a
     await Promise.all([
       refused('no funds', 'INSUFFICIENT_FUNDS'),
       refused('malformed', 'UNAVAILABLE'),
+      refused('rejected', 'UNAVAILABLE'),
     ])
   }))
 

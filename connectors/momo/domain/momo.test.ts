@@ -23,7 +23,8 @@ it('every code that MTN has published has a reason, and no other', () => {
   const published = openapi.components.schemas.ErrorReason.properties.code.enum
   const expected = published.filter((code) => !aboutReferences.has(code))
   expect(Object.keys(refusals).toSorted()).toEqual(expected.toSorted())
-  for (const code of permanentCodes) expect(published).toContain(code)
+  for (const codes of Object.values(permanentCodes))
+    for (const code of codes) expect(published).toContain(code)
   assert(property(string(), (code) => refusalReasons.includes(refusalOf(code))))
   expect(refusalOf('A_NEW_CODE')).toBe('declined')
   expect(refusalOf('constructor')).toBe('declined')
@@ -32,11 +33,13 @@ it('every code that MTN has published has a reason, and no other', () => {
 it('a code of MTN ends what cannot be accepted later; a disbursement waits for our account and configuration', () => {
   const ends = (product: Product, status: number) => (code?: string) =>
     isPermanent(product, status, code)
-  const codes = ['PAYEE_NOT_FOUND', 'NOT_ENOUGH_FUNDS', 'INVALID_CURRENCY', undefined]
-  expect(codes.map(ends('collection', 400))).toEqual([true, true, true, true])
-  expect(codes.map(ends('collection', 500))).toEqual([true, true, false, false])
-  expect(codes.map(ends('disbursement', 400))).toEqual([true, false, false, false])
-  expect(codes.map(ends('disbursement', 500))).toEqual([true, false, false, false])
+  const ofPayer = ['NOT_ENOUGH_FUNDS', 'PAYER_NOT_FOUND', 'REQUEST_REJECTED']
+  const codes = ['PAYEE_NOT_FOUND', ...ofPayer, 'INVALID_CURRENCY', undefined]
+  expect(codes.map(ends('collection', 400))).toEqual([true, true, true, true, true, true])
+  expect(codes.map(ends('collection', 500))).toEqual([true, true, true, true, false, false])
+  const receiverAlone = [true, false, false, false, false, false]
+  expect(codes.map(ends('disbursement', 400))).toEqual(receiverAlone)
+  expect(codes.map(ends('disbursement', 500))).toEqual(receiverAlone)
 })
 
 const fresh: RequestProgress = {

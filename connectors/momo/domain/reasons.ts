@@ -36,22 +36,25 @@ export function refusalOf(code: string): RefusalReason {
   return (Object.hasOwn(refusals, code) ? refusals[code] : undefined) ?? 'declined'
 }
 
-/** Codes with which MTN refuses a request permanently, with any HTTP status. */
-export const permanentCodes: ReadonlySet<string> = new Set([
-  'REQUEST_REJECTED',
-  'PAYER_NOT_FOUND',
-  'PAYEE_NOT_FOUND',
-  'PAYER_LIMIT_REACHED',
+const ofReceiver = ['PAYEE_NOT_FOUND', 'PAYEE_NOT_ALLOWED_TO_RECEIVE', 'TRANSFER_TYPE_UNKNOWN']
+const ofPayer: ReadonlySet<string> = new Set([
   'NOT_ENOUGH_FUNDS',
-  'PAYEE_NOT_ALLOWED_TO_RECEIVE',
-  'TRANSFER_TYPE_UNKNOWN',
+  'PAYER_LIMIT_REACHED',
+  'PAYER_NOT_FOUND',
 ])
+/**
+ * Codes with which MTN refuses a request permanently, with any HTTP status. Only codes about the receiver or the kind of transfer end
+ * a disbursement: its payer is our account, and REQUEST_REJECTED is MTN's code for wrong headers, a currency of another environment
+ * or a wrong URL (https://momodevelopercommunity.mtn.com/errors-46/momo-api-common-errors-82).
+ */
+export const permanentCodes: Readonly<Record<Product, ReadonlySet<string>>> = {
+  collection: new Set([...ofReceiver, ...ofPayer, 'REQUEST_REJECTED']),
+  disbursement: new Set(ofReceiver),
+}
 
-/** Whether a disbursement waits for our account at MTN, which pays it: an operator adds money, or the next day its limit ends. */
+/** Whether a disbursement waits for our account at MTN, which pays it: an operator corrects it, or the next day its limit ends. */
 export function isOfOwnAccount(product: Product, code: string): boolean {
-  return (
-    product === 'disbursement' && (code === 'NOT_ENOUGH_FUNDS' || code === 'PAYER_LIMIT_REACHED')
-  )
+  return product === 'disbursement' && ofPayer.has(code)
 }
 
 /**
@@ -61,5 +64,5 @@ export function isOfOwnAccount(product: Product, code: string): boolean {
  */
 export function isPermanent(product: Product, status: number, code: string | undefined): boolean {
   if (product === 'collection' && status === 400) return true
-  return code !== undefined && permanentCodes.has(code) && !isOfOwnAccount(product, code)
+  return code !== undefined && permanentCodes[product].has(code)
 }
