@@ -47,11 +47,11 @@ type Operation = 'create' | 'confirm' | 'cancel' | 'refund'
 /**
  * How the next call of this operation is answered: `lost` and `unanswered` cut the connection before or after it is executed,
  * `500` and `500 executed` fail likewise and are repeated for the same key, `429` is not. A refund is refused for our balance, as
- * https://github.com/Automattic/woocommerce-payments/issues/10025 shows it or with 402 and a code, or it waits for our balance until `settleRefund`.
+ * https://github.com/Automattic/woocommerce-payments/issues/10025 shows it or with 402 and a code, or it waits for our balance until `settleRefund`. `404` is the answer to a key of another account.
  */
 export type Fault =
   | `${Operation} ${'lost' | 'unanswered' | '500' | '500 executed' | '429'}`
-  | `refund ${'no balance' | 'no balance 402' | 'pending balance'}`
+  | `refund ${'no balance' | 'no balance 402' | 'pending balance' | '400 rate limit' | '404'}`
 
 type Intent = Record<string, unknown> & {
   id: string
@@ -180,7 +180,8 @@ export async function startStripe() {
     )
     const amount = Number(body['amount'])
     const refunded = of.reduce((sum, one) => sum + one.amount, 0)
-    if (refunded + amount > intent.amount) return refusal(400, 'charge_already_refunded')
+    if (refunded === intent.amount) return refusal(400, 'charge_already_refunded')
+    if (refunded + amount > intent.amount) return tooMuch()
     const isDone = !isUnfunded && !Object.values(refundAmounts).includes(amount)
     const status = isDone ? 'succeeded' : 'pending'
     const metadata = { payweave_refund: id }
@@ -233,6 +234,8 @@ export async function startStripe() {
     const how = fault?.slice(operation.length + 1)
     if (how === 'lost') return 'cut'
     if (how === '429') return refusal(429, 'rate_limit')
+    if (how === '400 rate limit') return refusal(400, 'rate_limit')
+    if (how === '404') return refusal(404, 'resource_missing')
     const known = keys.get(key)
     if (known !== undefined) return known
     const result = how === '500' ? refusal(500) : structuredClone(execute(call, intent, how))
@@ -373,6 +376,13 @@ function noBalance(): MockResponse {
   const message = 'Insufficient funds in your Stripe balance to refund this amount.'
   const message_code = 'insufficient_balance_for_refund'
   return { status: 400, body: { error: { type: 'invalid_request_error', message, message_code } } }
+}
+
+/** As https://github.com/woocommerce/woocommerce-gateway-stripe/issues/1315 shows it: without a code. */
+function tooMuch(): MockResponse {
+  const message = 'Refund amount is greater than charge amount'
+  const error = { type: 'invalid_request_error', message, param: 'amount' }
+  return { status: 400, body: { error } }
 }
 
 function refusal(status: number, code?: string): MockResponse {

@@ -8,6 +8,7 @@ import { acceptCredit } from '../../connectors/kit/operations/credits.ts'
 import { findCredit } from '../../connectors/kit/store/payment-store.ts'
 import { claimWork, endWork } from '../../connectors/kit/store/work-store.ts'
 import { NotYet } from '../../connectors/kit/workers/worker.ts'
+import { isFinalRefusal } from '../../connectors/stripe/domain/refund.ts'
 import { refund, refundKind } from '../../connectors/stripe/operations/refund.ts'
 import { type StripeCalls, stripeAt } from '../../connectors/stripe/ports/stripe.ts'
 import {
@@ -53,14 +54,22 @@ const ageRefund = sql(
   `update refund set key_at = key_at - interval '3 min', sent_at = sent_at - interval '3 min' where reference = $1`,
 )
 
-/** A refund of a part of a paid charge whose calls Stripe answers as planned. */
-async function newRefund(calls: StripeCalls, ...faults: Fault[]): Promise<string> {
-  const [chargeId, attemptId, reference] = [randomUUID(), randomUUID(), randomUUID()]
+/** A paid charge of 12.50 EUR. */
+async function newCharge(calls: StripeCalls) {
+  const [chargeId, attemptId] = [randomUUID(), randomUUID()]
   const order = { attemptId, chargeId, amount: 1250, currency: 'EUR', name: 'Shop' }
   const made = await calls.create(order, attemptId)
   if ('rejected' in made) throw new Error(made.rejected)
-  await calls.confirm(made.intentId, `ctoken_${cards.good}_1`, `${attemptId}-confirm`)
-  await db.run(insertPaidCharge, [chargeId, attemptId, made.intentId])
+  const { intentId } = made
+  await calls.confirm(intentId, `ctoken_${cards.good}_1`, `${attemptId}-confirm`)
+  await db.run(insertPaidCharge, [chargeId, attemptId, intentId])
+  return { chargeId, intentId }
+}
+
+/** A refund of a part of a paid charge whose calls Stripe answers as planned. */
+async function newRefund(calls: StripeCalls, ...faults: Fault[]): Promise<string> {
+  const reference = randomUUID()
+  const { chargeId } = await newCharge(calls)
   const money = { currency: 'EUR', amountMinor: 100n, mobileNumber: '+46733123999' }
   await acceptCredit(db, { reference, kind: 'refund', chargeId, ...money }, refundKind)
   stripe.plan(reference, ...faults)
@@ -133,6 +142,29 @@ it.each<Fault>(['refund no balance', 'refund no balance 402'])(
     expect(await stateOf(reference)).toBe('completed')
   },
 )
+
+it('a refund survives a rate limit that Stripe answers with 400, and a key of another account', async () => {
+  const client = stripeAt(stripe.url, secretKey)
+  const reference = await newRefund(client, 'refund 400 rate limit', 'refund 404')
+  await expect(advance(client)).rejects.toThrow('rate_limit')
+  await expect(advance(client)).rejects.toThrow('resource_missing')
+  await waitForSilence(client, reference)
+  await advance(client)
+  expect(stripe.refundsOf(reference)).toHaveLength(1)
+  expect(await stateOf(reference)).toBe('completed')
+})
+
+it('a refund of more than is left of the charge fails, with and without a code of Stripe', async () => {
+  const client = stripeAt(stripe.url, secretKey)
+  const { intentId } = await newCharge(client)
+  const refund = (reference: string, amount: number) =>
+    client.refund({ reference, intentId, amount }, randomUUID())
+  expect(await refund(randomUUID(), 1251)).toEqual({ rejected: 'invalid_amount' })
+  await refund(randomUUID(), 1250)
+  const none = await refund(randomUUID(), 1)
+  expect(none).toEqual({ rejected: 'charge_already_refunded' })
+  expect(['invalid_amount', 'charge_already_refunded'].map(isFinalRefusal)).toEqual([true, true])
+})
 
 it('a refund that Stripe has accepted and then failed for lack of money is made again, and reconciles as one', async () => {
   const client = stripeAt(stripe.url, secretKey)

@@ -61,6 +61,25 @@ export function waitsForBalance(code: string): boolean {
   return balanceCodes.has(code)
 }
 
+/** Stripe has no code for an amount above that of the charge, but names the parameter: the port calls that `invalid_amount`. */
+const finalCodes: ReadonlySet<string> = new Set([
+  'amount_too_large',
+  'amount_too_small',
+  'charge_already_refunded',
+  'charge_disputed',
+  'charge_not_refundable',
+  'invalid_amount',
+  'refund_disputed_payment',
+])
+
+/**
+ * Whether Stripe refuses a refund for ever, by a code about the payment or the amount: https://docs.stripe.com/error-codes. After any
+ * other, such as `resource_missing` for a key of another account, the refund can be made later.
+ */
+export function isFinalRefusal(code: string): boolean {
+  return finalCodes.has(code)
+}
+
 /** How long to wait for the next enquiry: a quarter of the refund's age, from a second to an hour. Webhooks make it due at once. */
 export function refundPauseMs(ageMs: number): number {
   return Math.round(Math.min(3_600_000, Math.max(1_000, ageMs / 4)))

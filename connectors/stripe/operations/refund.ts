@@ -8,6 +8,7 @@ import { NotYet, Refused } from '../../kit/workers/worker.ts'
 import { stripeAmount } from '../domain/amount.ts'
 import {
   afterAbsence,
+  isFinalRefusal,
   nextRefundStep,
   type RefundProgress,
   type RefundState,
@@ -104,9 +105,11 @@ async function send(setting: Setting, progress: Progress): Promise<void> {
     })
   if (!('rejected' in answer)) return await settle(setting, answer)
   const { rejected } = answer
-  if (waitsForBalance(rejected)) {
+  if (!isFinalRefusal(rejected)) {
+    // Stripe may repeat its answer for the same key.
     await recordKeySpent(db, reference)
-    return waitForBalance(setting, rejected)
+    if (waitsForBalance(rejected)) return waitForBalance(setting, rejected)
+    throw new StripeFailure(400, rejected)
   }
   if (isFirst) return await end(setting, rejected)
   // An earlier call that had no answer may have been executed, though this one is refused.

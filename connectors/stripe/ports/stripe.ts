@@ -165,8 +165,10 @@ async function answered<T extends object>(ask: () => Promise<T>): Promise<T | Re
     // The library sets the decline code of each 402, also to an empty text.
     const code = codeOf(error.decline_code || error.code || messageCodeOf(error))
     const isRefused = statusCode === 400 || statusCode === 402 || statusCode === 404
-    if (isRefused && type !== 'StripeIdempotencyError')
-      return { rejected: code ?? 'invalid_request' }
+    // Stripe's library counts 400 with the code rate_limit among the rate limits, which refuse the call and not what it is for.
+    const isOfCall = type === 'StripeIdempotencyError' || type === 'StripeRateLimitError'
+    if (isRefused && !isOfCall)
+      return { rejected: code ?? (error.param === 'amount' ? 'invalid_amount' : 'invalid_request') }
     // The library's own error has the key's last characters and the request in it.
     throw new StripeFailure(statusCode, code)
   }
