@@ -24,6 +24,7 @@ import {
 } from '../../tools/conformance/backend/check.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
+import { serveHttp } from '../support/http-server.ts'
 import { type ConnectorProcess, checkGroups, prepareConnector } from './harness.ts'
 import { credentials, type Fault, startMomo } from './momo-mock.ts'
 
@@ -249,16 +250,33 @@ it('other money than was asked for is neither paid nor completed: the work is de
     expect(context.reports.of(payoutId)).toEqual([])
   }))
 
-it('a worker whose lease another has taken sends nothing to MTN', async () => {
-  const folder = join(import.meta.dirname, '../../connectors/momo/migrations')
-  const database = await createTestDatabase('connector', connectorMigrations(folder))
-  const db = database.open()
-  const client = momoAt({
-    baseUrl: momo.url,
+/** A client of MTN at this address. */
+const clientAt = (baseUrl: string) =>
+  momoAt({
+    baseUrl,
     targetEnvironment: 'sandbox',
     callbackUrl: connector.webhookOrigin,
     credentials: { collection: credentials, disbursement: credentials },
   })
+
+it('only an answer with the code of MTN proves that MTN does not know a request: a 404 of something before it proves nothing', async () => {
+  const token = { access_token: 'of a test', token_type: 'access_token', expires_in: 3_600 }
+  const proxy = await serveHttp((request, response) => {
+    const isToken = request.url?.endsWith('/token/') === true
+    const body = isToken ? token : { statusCode: 404, message: 'Resource not found' }
+    response.writeHead(isToken ? 200 : 404).end(JSON.stringify(body))
+  })
+  const enquiry = clientAt(proxy.baseUrl).enquire('collection', randomUUID())
+  await expect(enquiry).rejects.toThrow('MTN answered 404 without a code')
+  proxy.close()
+  expect(await clientAt(momo.url).enquire('collection', randomUUID())).toBeUndefined()
+})
+
+it('a worker whose lease another has taken sends nothing to MTN', async () => {
+  const folder = join(import.meta.dirname, '../../connectors/momo/migrations')
+  const database = await createTestDatabase('connector', connectorMigrations(folder))
+  const db = database.open()
+  const client = clientAt(momo.url)
   const externalId = randomUUID()
   await insertWork(db, {
     kind: transferKind,

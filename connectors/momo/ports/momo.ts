@@ -36,7 +36,7 @@ export type Order = {
 export type Momo = {
   /** Undefined: accepted, now or before. A code: refused permanently. Rejects when neither is certain. */
   send(product: Product, order: Order): Promise<string | undefined>
-  /** Undefined: MTN does not know it. Rejects when MTN does not answer. */
+  /** Undefined: MTN answers that it does not know it. Rejects when MTN does not answer. */
   enquire(product: Product, reference: string): Promise<RequestStatus | undefined>
 }
 
@@ -90,7 +90,9 @@ export function momoAt(options: MomoOptions): Momo {
     async enquire(product, reference) {
       const answer = await call(product, 'GET', `${paths[product]}/${reference}`)
       if (answer.status === 200) return statusOf(answer.body)
-      if (answer.status === 404) return undefined
+      // By https://momodevelopercommunity.mtn.com/errors-46/momo-api-common-errors-82. A proxy answers 404 without this code.
+      if (answer.status === 404 && codeOf(answer.body['code']) === 'RESOURCE_NOT_FOUND')
+        return undefined
       throw unexpected(answer)
     },
   }
