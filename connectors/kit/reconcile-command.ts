@@ -77,6 +77,8 @@ function lineOf(one: Difference): string {
     return `${kind}  ${reference}: the provider moved ${textOf(one.provider)}, Payweave settled nothing`
   if (kind === 'not_reported')
     return `${kind}  ${reference}: Payweave settled ${textOf(one.settlement)}, the provider moved nothing`
+  if (kind === 'not_returned')
+    return `${kind}  ${reference}: ${textOf(one.provider)} came back at the provider, Payweave has no return`
   if (kind === 'repeated') return `${kind}  ${reference}: ${one.times} times at the ${one.side}`
   return `${kind}  ${reference}: the provider moved ${textOf(one.provider)}, Payweave settled ${textOf(one.settlement)}`
 }

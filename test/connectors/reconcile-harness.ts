@@ -31,6 +31,8 @@ export type Plan = {
   /** Undefined: the connector's own records. */
   movements: Movement[] | undefined
   settled: Settled[]
+  /** Refunds that came back at the provider. */
+  returned?: Movement[]
   words?: string[]
   nowMs?: number
 }
@@ -38,13 +40,20 @@ export type Plan = {
 /** Runs the command about the day, or about another, once the day's settlements are complete. Both sides return what was asked for. */
 export async function runReconcile(
   db: Database,
-  { movements, settled, words = [day], nowMs = Date.parse('2026-11-26T00:02:00Z') }: Plan,
+  {
+    movements,
+    settled,
+    returned = [],
+    words = [day],
+    nowMs = Date.parse('2026-11-26T00:02:00Z'),
+  }: Plan,
 ) {
   const text: string[] = []
   const within = <T extends { time: Date }>(rows: T[], from: Date, to: Date) =>
     rows.filter(({ time }) => time >= from && time < to)
   const read = async (from: Date, to: Date) => ({
     movements: within(movements ?? [], from, to),
+    returned: within(returned, from, to),
     foreign: 2,
   })
   const code = await reconcileCommand(

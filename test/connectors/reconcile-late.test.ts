@@ -72,6 +72,26 @@ it.each([
   },
 )
 
+it('a refund that came back days later at the provider is named on that day, unless Payweave has its return or has not settled it', async () => {
+  const [lost, known, failed] = [randomUUID(), randomUUID(), randomUUID()]
+  const back = [lost, known, failed].map((reference) => moved(reference, { time: laterNoon }))
+  const settled = [refund(lost), refund(known), refundReturned(known, laterNoon)]
+  const run = (word: string, rest: Settled[] = []) =>
+    runReconcile(db, {
+      movements: [moved(lost), moved(known)],
+      returned: back,
+      settled: [...settled, ...rest],
+      words: [word],
+      nowMs,
+    })
+  const { code, text } = await run(later)
+  expect(differencesIn(text)).toEqual([
+    `not_returned  ${lost}: 12.50 EUR came back at the provider, Payweave has no return`,
+  ])
+  expect(code).toBe(1)
+  expect(await run(later, [refundReturned(lost, laterNoon)])).toMatchObject({ code: 0 })
+})
+
 it('a payout or refund that failed days later is no difference, but one whose return Payweave lacks is', async () => {
   const [unpaid, unrefunded, lacking] = [
     await credit('payout', 'failed'),

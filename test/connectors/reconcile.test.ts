@@ -171,7 +171,10 @@ it('Stripe’s balance transactions are read by page, in the payer’s currency,
   expect(amounts.get(francs)).toBe('5 UGX')
   expect(amounts.get(returned)).toBe('1 UGX')
   expect(amounts.has(failed)).toBe(false)
-  expect(await calls.movements(new Date(0), from)).toEqual({ movements: [], foreign: 0 })
+  const back = found.returned?.map(({ reference, amountMinor }) => [reference, amountMinor])
+  expect(back).toEqual([[failed, 2n]])
+  const none = { movements: [], returned: [], foreign: 0 }
+  expect(await calls.movements(new Date(0), from)).toEqual(none)
   expect(stripe.violations).toEqual([])
   await stripe.close()
 })

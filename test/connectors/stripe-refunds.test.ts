@@ -178,8 +178,9 @@ it('a refund that Stripe has accepted and then failed for lack of money is made 
   expect(statuses).toEqual(['failed', 'succeeded'])
   expect(await stateOf(reference)).toBe('completed')
   const [from, to] = [-1, 1].map((days) => new Date(Date.now() + days * 86_400_000))
-  const { movements } = await client.movements(from ?? new Date(), to ?? new Date())
+  const { movements, returned = [] } = await client.movements(from ?? new Date(), to ?? new Date())
   expect(movements.filter((one) => one.reference === reference)).toHaveLength(1)
+  expect(returned.filter((one) => one.reference === reference)).toEqual([])
 })
 
 it('a worker whose lease has ended does not forget the refund that others have recorded', async () => {

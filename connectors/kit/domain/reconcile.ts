@@ -19,7 +19,12 @@ export type ProviderReport = {
 }
 
 /** Movements of Payweave, and how many others the account has. */
-export type ProviderMovements = { movements: Movement[]; foreign: number }
+export type ProviderMovements = {
+  movements: Movement[]
+  foreign: number
+  /** Refunds that failed after they had moved, at the time at which their money came back. */
+  returned?: Movement[]
+}
 
 /** A settlement of Payweave, as far as it says what a provider moved. */
 export type Settled = {
@@ -82,6 +87,8 @@ export type Difference =
   | { kind: 'not_settled'; reference: string; provider: Movement }
   /** Payweave has settled it, and the provider does not report it. */
   | { kind: 'not_reported'; reference: string; settlement: Movement }
+  /** A refund came back at the provider, and Payweave has not recorded that. */
+  | { kind: 'not_returned'; reference: string; provider: Movement }
   | { kind: 'amount_differs'; reference: string; provider: Movement; settlement: Movement }
   /** One side has it more than once. */
   | {
@@ -134,6 +141,17 @@ function difference(
   const isSame =
     provider.currency === settlement.currency && provider.amountMinor === settlement.amountMinor
   return isSame ? [] : [{ kind: 'amount_differs', reference, provider, settlement }]
+}
+
+/** The refunds that came back at the provider, of those that Payweave has settled and not recorded as returned. */
+export function notReturned(
+  returned: readonly Movement[],
+  settlements: readonly Settled[],
+): Difference[] {
+  const settled = new Set(settledMovements(settlements).map(({ reference }) => reference))
+  return returned
+    .filter(({ reference }) => settled.has(reference))
+    .map((provider) => ({ kind: 'not_returned', reference: provider.reference, provider }))
 }
 
 /** Whether one side wrote the movement in the time from `from` to before `to`. */

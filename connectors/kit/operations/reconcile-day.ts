@@ -5,6 +5,7 @@ import {
   type Difference,
   isWithin,
   type Movement,
+  notReturned,
   type ProviderReport,
   reconcile,
   type Settled,
@@ -55,11 +56,16 @@ export async function reconcileDay(
   const isOpen = ({ kind, reference }: Difference) =>
     kind === 'not_reported' && far.open.has(reference)
   const ofDay = ({ time }: Movement) => time >= from && time < to
+  const named = new Set(found.map(({ reference }) => reference))
+  const returned = (near.returned ?? []).filter(
+    (one) => ofDay(one) && isUuid(one.reference) && !named.has(one.reference),
+  )
+  const ofReturned = await settlements.ofReferences(returned.map(({ reference }) => reference))
   return {
     moved: near.movements.filter(ofDay).length,
     settled: settled.filter(ofDay).length,
     foreign: near.foreign,
-    differences: found.filter((one) => !isOpen(one)),
+    differences: [...found.filter((one) => !isOpen(one)), ...notReturned(returned, ofReturned)],
     open: found.filter(isOpen).map(({ reference }) => reference),
   }
 }

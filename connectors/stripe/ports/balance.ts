@@ -11,8 +11,8 @@ const pageSize = 100
 
 const secondsOf = (time: Date) => Math.floor(time.getTime() / 1_000)
 
-/** A movement with Stripe's id of its charge or refund. */
-type Identified = { sourceId: string; movement: Movement }
+/** A movement with Stripe's id of its charge or refund; `isUnfunded`: a refund that failed for lack of money, and is made again. */
+type Identified = { sourceId: string; movement: Movement; isUnfunded: boolean }
 
 /** The names of our references in metadata. */
 export type MetadataNames = { attempt: string; refund: string }
@@ -33,7 +33,7 @@ export async function readBalance(
   })
   const movements: Identified[] = []
   /** By Stripe's id, since a refund that failed for lack of money is made again under our reference. */
-  const returned = new Set<string>()
+  const returned = new Map<string, Identified>()
   let foreign = 0
   for await (const transaction of list) {
     const { type } = transaction
@@ -41,11 +41,16 @@ export async function readBalance(
     if (!isCharge && !refunds.has(type) && !failedRefunds.has(type)) continue
     const found = movementOf(transaction, isCharge ? names.attempt : names.refund)
     if (found === undefined) foreign += 1
-    else if (failedRefunds.has(type)) returned.add(found.sourceId)
+    else if (failedRefunds.has(type)) returned.set(found.sourceId, found)
     else movements.push(found)
   }
   const moved = movements.filter(({ sourceId }) => !returned.has(sourceId))
-  return { movements: moved.map(({ movement }) => movement), foreign }
+  const back = [...returned.values()].filter(({ isUnfunded }) => !isUnfunded)
+  return {
+    movements: moved.map(({ movement }) => movement),
+    returned: back.map(({ movement }) => movement),
+    foreign,
+  }
 }
 
 function movementOf(
@@ -61,5 +66,6 @@ function movementOf(
   const amountMinor = minorAmount(amount, currency)
   if (amountMinor === undefined) throw new Error(`Stripe moved a part of a unit of ${currency}`)
   const movement = { reference, currency, amountMinor, time: new Date(created * 1_000) }
-  return { sourceId: source.id, movement }
+  const isUnfunded = source.object === 'refund' && source.failure_reason === 'insufficient_funds'
+  return { sourceId: source.id, movement, isUnfunded }
 }
