@@ -1,5 +1,5 @@
 // Calls about bill payments.
-import type { CallOptions, Send } from './transport.ts'
+import { type CallOptions, idempotencyHeader, type Send } from './transport.ts'
 import type { BillAccepted, BillPaid, BillReceipt, BillStatus, NewBill } from './types/bills.ts'
 import { type WaitOptions, waitUntil } from './wait.ts'
 
@@ -23,9 +23,9 @@ export function billCalls(send: Send) {
     return send({ method: 'GET', path: '/bill_payments/status', version, query }, options)
   }
   return {
-    /** Pays a bill from the float of your project. */
-    pay(bill: NewBill, { idempotencyKey, ...options }: PayOptions): Promise<BillPayment> {
-      const headers = { 'Idempotency-Key': idempotencyKey }
+    /** Pays a bill from the float of your project. Rejects with a TypeError, and sends nothing, without a valid key. */
+    async pay(bill: NewBill, { idempotencyKey, ...options }: PayOptions): Promise<BillPayment> {
+      const headers = idempotencyHeader(idempotencyKey)
       const call = { method: 'POST', path: '/bill_payments/pay', version, body: bill } as const
       return send({ ...call, headers }, options)
     },

@@ -1,7 +1,7 @@
 // Calls about pushes of the service to the merchant.
 import { randomUUID } from 'node:crypto'
 import { PageList } from './pages.ts'
-import type { CallOptions, Send } from './transport.ts'
+import { type CallOptions, idempotencyHeader, type Send } from './transport.ts'
 import type { Delivery, DeliveryFilter, DeliverySummary } from './types/pushes.ts'
 
 const version = '2026-12-01'
@@ -33,13 +33,13 @@ export function deliveryCalls(send: Send, api_key: string) {
       return (await send<{ delivery: Delivery }>(call, options)).delivery
     },
 
-    /** Sends a push again, with the same id and body: a pending one now, any other in a new round of attempts. */
+    /** Sends a push again, with the same id and body: a pending one now, any other in a new round of attempts. Rejects with a TypeError for an invalid key. */
     async resend(
       id: string,
       { idempotencyKey = randomUUID(), ...options }: ResendOptions = {},
     ): Promise<Delivery> {
       const body = { api_key, delivery_id: id }
-      const headers = { 'Idempotency-Key': idempotencyKey }
+      const headers = idempotencyHeader(idempotencyKey)
       const call = { method: 'POST', path: '/deliveries/resend', version, body, headers } as const
       return (await send<{ delivery: Delivery }>(call, options)).delivery
     },

@@ -55,8 +55,8 @@ const allowed = {
 } as const
 
 /**
- * Makes a client. Throws a TypeError that names options which are missing or have characters that no header takes, and never
- * shows their values. Its calls reject with a PayweaveError for what the API refuses, and when no response comes; they are
+ * Makes a client. Throws a TypeError that names options which are missing or have characters that no header takes, and for a
+ * `baseUrl` that is no address of a server, and never shows their values. Its calls reject with a PayweaveError for what the API refuses, and when no response comes; they are
  * repeated with the same ids where that is safe.
  */
 export function createPayweave(options: PayweaveOptions) {
@@ -68,6 +68,11 @@ export function createPayweave(options: PayweaveOptions) {
   if (odd.length > 0) {
     const names = odd.map(([name]) => name).join(', ')
     throw new TypeError(`options with characters other than visible ASCII: ${names}`)
+  }
+  if (!isServerUrl(options.baseUrl)) {
+    throw new TypeError(
+      'baseUrl must be an http or https URL without credentials, query and fragment',
+    )
   }
   const { userAgent, apiKey } = options
   const send = createTransport({
@@ -84,4 +89,10 @@ export function createPayweave(options: PayweaveOptions) {
     institution: institutionCalls(send),
     bills: billCalls(send),
   }
+}
+
+function isServerUrl(text: string): boolean {
+  if (!/^https?:\/\/[\x21-\x7e]+$/.test(text) || !URL.canParse(text)) return false
+  const { username, password } = new URL(text)
+  return username === '' && password === '' && !/[?#]/.test(text)
 }

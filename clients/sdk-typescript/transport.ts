@@ -52,7 +52,10 @@ export type CallOptions = {
   maxRetries?: number
 }
 
-/** Sends a call. Rejects with a PayweaveError, and with the reason of `signal` when that aborts. */
+/**
+ * Sends a call. Rejects with a PayweaveError, with the reason of `signal` when that aborts, and with a TypeError for a call that
+ * cannot be sent: a header that is not text, or a body that JSON cannot express.
+ */
 export type Send = <T>(call: Call, options?: CallOptions) => Promise<T>
 
 /** More than the API takes for any response. A form may take 30 s to send, and 15 s until its response. */
@@ -118,17 +121,20 @@ async function exchange(
   const defaultMs = defaultTimeoutMs[body instanceof FormData ? 'form' : 'json']
   const timeoutMs = options.timeoutMs ?? client.timeoutMs ?? defaultMs
   const timeout = AbortSignal.timeout(timeoutMs)
+  // Made before the attempt: what they throw is a mistake in the call, which no repeat corrects.
+  const url = urlOf(client, call)
+  const request: RequestInit = {
+    method,
+    headers: headersOf(client, call, requestId),
+    // A redirect would carry the keys to another address.
+    redirect: 'manual',
+    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
+  }
   let response: Response
   let text: string
   try {
-    response = await client.fetch(urlOf(client, call), {
-      method,
-      headers: headersOf(client, call, requestId),
-      // A redirect would carry the keys to another address.
-      redirect: 'manual',
-      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
-      ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
-    })
+    response = await client.fetch(url, request)
     text = await response.text()
   } catch (cause) {
     const message = timeout.aborted
@@ -153,9 +159,9 @@ function urlOf({ baseUrl }: TransportOptions, { path, version, query = {} }: Cal
   return url
 }
 
-function headersOf(client: TransportOptions, { body, headers }: Call, requestId: string) {
+function headersOf(client: TransportOptions, { body, headers }: Call, requestId: string): Headers {
   const isJson = body !== undefined && !(body instanceof FormData)
-  return {
+  const all: Record<string, unknown> = {
     'PW-subscription-key': client.subscriptionKey,
     'PW-origin-country': client.originCountry,
     'PW-request-date': new Date().toISOString().slice(0, 19).replace('T', ' '),
@@ -166,6 +172,19 @@ function headersOf(client: TransportOptions, { body, headers }: Call, requestId:
     ...(isJson && { 'Content-Type': 'application/json' }),
     ...headers,
   }
+  const made = new Headers()
+  for (const [name, value] of Object.entries(all)) {
+    // Headers would make the text "undefined" of a missing value.
+    if (typeof value !== 'string') throw new TypeError(`${name} must be a string`)
+    made.set(name, value)
+  }
+  return made
+}
+
+/** The header of a key. Throws a TypeError for a key that the API does not take, and for a missing one. */
+export function idempotencyHeader(key: string): Record<string, string> {
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return { 'Idempotency-Key': key }
+  throw new TypeError('idempotencyKey must have 1 to 255 visible ASCII characters')
 }
 
 type Json = Record<string, unknown>

@@ -34,7 +34,7 @@ export async function waitUntil<T>(
   for (;;) {
     const found = await read({ ...options, signal }).catch((error: unknown) => {
       if (!late.aborted || leaving?.aborted === true) throw error
-      throw new WaitError(isStill(state))
+      throw new WaitError(isStill(state), { cause: error })
     })
     const { is, isWanted, isFinal } = look(found)
     if (isWanted) return found

@@ -209,6 +209,53 @@ describe('a call', () => {
     expect(other.seen).toEqual([])
   })
 
+  const badKeys = [null, '', 'a b', 'facture-é', 'a\nb', 'x'.repeat(256), 7]
+  it.each([
+    ...[undefined, ...badKeys].map((key) => ['bills.pay', key]),
+    // Without a key a push is sent again under a new one.
+    ...badKeys.map((key) => ['deliveries.resend', key]),
+  ])('%s with the key %j is refused before it is sent', async (name, key) => {
+    const { payweave, seen } = await against([created])
+    const options = { idempotencyKey: key as never }
+    const call =
+      name === 'bills.pay'
+        ? payweave.bills.pay(bill, options)
+        : payweave.deliveries.resend('d1', options)
+    const message = 'idempotencyKey must have 1 to 255 visible ASCII characters'
+    expect(await errorOf(call)).toEqual(new TypeError(message))
+    expect(seen).toEqual([])
+  })
+
+  it('a call that cannot be sent rejects with the mistake, and is not repeated', async () => {
+    const { payweave, seen } = await against([created])
+    const circle: Record<string, unknown> = {}
+    circle['circle'] = circle
+    for (const change of [{ amount: 2500n }, { metadata: circle }]) {
+      const call = payweave.payments.create({ ...order, ...change } as never)
+      expect(await errorOf(call)).toBeInstanceOf(TypeError)
+    }
+    const requestId = null as never
+    const message = 'PW-request-id must be a string'
+    expect(await errorOf(payweave.payments.create(order, { requestId }))).toEqual(
+      new TypeError(message),
+    )
+    expect(seen).toEqual([])
+  })
+
+  it.each([
+    'api.example.com',
+    'localhost:8080',
+    'ftp://api.example.com',
+    'https://',
+    'https://api.example.com ',
+    'https://name:secret@api.example.com',
+    'https://api.example.com?a=b',
+    'https://api.example.com/#a',
+  ])('a client for the address "%s" is refused', (baseUrl) => {
+    const message = 'baseUrl must be an http or https URL without credentials, query and fragment'
+    expect(() => createPayweave({ ...credentials, baseUrl })).toThrow(new TypeError(message))
+  })
+
   it('a client without a key is refused by name', () => {
     const options = { ...credentials, baseUrl: 'http://127.0.0.1', apiKey: '' }
     expect(() => createPayweave(options)).toThrow(new TypeError('missing options: apiKey'))
@@ -322,6 +369,7 @@ describe('a wait', () => {
     expect(await error).toMatchObject({
       name: 'WaitError',
       message: 'it is still Pending after 60000 ms',
+      cause: expect.anything(),
     })
     expect(seen).toHaveLength(3)
   })
