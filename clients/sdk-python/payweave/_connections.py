@@ -7,6 +7,7 @@ import functools
 import http.client
 import io
 import os
+import select
 import socket
 import ssl
 import time
@@ -116,7 +117,7 @@ class Connections:
                 connection, since = self._idle.pop()
             except IndexError:
                 break
-            if time.monotonic() - since < _MAX_IDLE_S:
+            if time.monotonic() - since < _MAX_IDLE_S and not _is_ended(connection):
                 return connection
             connection.close()
         return self._open()
@@ -141,6 +142,19 @@ class Connections:
         """Close the idle connections. More can be taken and given back later."""
         while self._idle:
             self._idle.pop()[0].close()
+
+
+def _is_ended(connection: Connection) -> bool:
+    """Whether the peer has closed an idle connection, or has sent what nobody asked for."""
+    if connection.sock is None:
+        # It opens itself for the next call.
+        return False
+    poll = getattr(select, "poll", None)
+    if poll is None:
+        return bool(select.select([connection.sock], [], [], 0)[0])
+    poller = poll()
+    poller.register(connection.sock, select.POLLIN)
+    return bool(poller.poll(0))
 
 
 def _proxy_of(host: str, proxy: str | None) -> SplitResult | None:

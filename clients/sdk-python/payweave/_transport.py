@@ -89,8 +89,10 @@ class Transport:
         on_response: Callable[[ApiResponse], None] | None,
     ) -> None:
         url = urlsplit(base_url)
-        if url.scheme not in ("http", "https") or not url.hostname:
-            raise ValueError("base_url must be an http or https address")
+        if url.scheme not in ("http", "https") or not url.hostname or url.username is not None:
+            raise ValueError("base_url must be an http or https address without credentials")
+        if url.query or url.fragment:
+            raise ValueError("base_url must have no query and no fragment")
         self._prefix = url.path.rstrip("/")
         self._headers = dict(headers)
         self._timeout = timeout
@@ -114,10 +116,14 @@ class Transport:
         headers = {**self._headers, **content_type, **call.headers, "PW-request-id": request_id}
         retries = 0
         in_progress_end = math.inf
+        # On a connection that was idle, a failure may mean that the call was executed.
+        new = call.once
         while True:
             try:
-                return self._exchange(call, body, headers, timeout)
+                return self._exchange(call, body, headers, timeout, new=new)
             except PayweaveError as error:
+                # Other idle connections may be as dead as the one that gave no response.
+                new = new or error.status == 0
                 is_in_progress = error.reason == _IN_PROGRESS
                 now = time.monotonic()
                 if is_in_progress:
@@ -132,13 +138,12 @@ class Transport:
                 retries += not is_in_progress
 
     def _exchange(
-        self, call: Call, body: bytes | None, headers: dict[str, str], timeout: float
+        self, call: Call, body: bytes | None, headers: dict[str, str], timeout: float, *, new: bool
     ) -> dict[str, Any]:
         now = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
         query = {name: value for name, value in call.query.items() if value is not None}
         target = f"{self._prefix}{call.path}?{urlencode({'version': call.version, **query})}"
-        # On a connection that was idle, a failure may mean that the call was executed.
-        connection = self._connections.take(new=call.once)
+        connection = self._connections.take(new=new)
         connection.end = min(time.monotonic() + timeout, call.end)
         try:
             connection.request(call.method, target, body, {**headers, "PW-request-date": now})
@@ -180,6 +185,13 @@ def _pause(retries: int, error: PayweaveError) -> float:
     """Exponential backoff with full jitter, after what Retry-After asks for."""
     backoff = min(_MAX_PAUSE_S, _FIRST_PAUSE_S * 2**retries)
     return (error.retry_after or 0) + random.random() * backoff
+
+
+def idempotency_header(key: object) -> dict[str, str]:
+    """The header of a key. Raises a ValueError for a key that the API does not take, and for a missing one."""
+    if isinstance(key, str) and re.fullmatch("[!-~]{1,255}", key):
+        return {"Idempotency-Key": key}
+    raise ValueError("idempotency_key must have 1 to 255 visible ASCII characters")
 
 
 def _content(call: Call) -> tuple[bytes | None, dict[str, str]]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Union, cast
 
-from ._transport import Call, CallOptions
+from ._transport import Call, CallOptions, idempotency_header
 from ._wait import WaitOptions, wait_until
 from .types import BillAccepted, BillPaid, BillReceipt, BillStatus, NewBill
 
@@ -31,9 +31,9 @@ class BillCalls:
         """Pay a bill from the float of your project.
 
         :param idempotency_key: 1 to 255 visible ASCII characters. Store it before the call: a key pays a bill once,
-            however often it is sent.
+            however often it is sent. Raises a ValueError, and sends nothing, for any other key.
         """
-        headers = {"Idempotency-Key": idempotency_key}
+        headers = idempotency_header(idempotency_key)
         call = Call("POST", "/bill_payments/pay", _VERSION, body=bill, headers=headers)
         return cast(BillPayment, self._send(call, options))
 

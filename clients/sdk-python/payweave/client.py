@@ -38,7 +38,7 @@ class Payweave:
         on_response: Callable[[ApiResponse], None] | None = None,
     ) -> None:
         """Make a client. Raises a ValueError that names options which are empty or have characters that no header takes, and
-        for a proxy that is no http address. It never shows the values.
+        for a base_url or a proxy that is no address. It never shows the values.
 
         :param base_url: address of the API, for example `https://api.example.com`
         :param subscription_key: key of your project, 32 characters
@@ -67,7 +67,7 @@ class Payweave:
         if missing:
             raise ValueError(f"missing options: {', '.join(missing)}")
         # Other characters, such as the end of a line that was read with a key, no header takes.
-        texts = {**required, "base_url": "", "user_agent": (user_agent or "").replace(" ", "")}
+        texts = {**required, "user_agent": (user_agent or "").replace(" ", "")}
         odd = [name for name, value in texts.items() if not re.fullmatch("[!-~]*", value)]
         if odd:
             raise ValueError(f"options with characters other than visible ASCII: {', '.join(odd)}")

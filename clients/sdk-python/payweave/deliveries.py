@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from ._transport import Call, CallOptions
+from ._transport import Call, CallOptions, idempotency_header
 from .pages import Page, PageList
 from .types import Delivery, DeliveryFilter, DeliverySummary
 
@@ -50,6 +50,7 @@ class DeliveryCalls:
             same in each attempt of the call.
         """
         body = {"api_key": self._api_key, "delivery_id": id}
-        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
+        headers = idempotency_header(key)
         call = Call("POST", "/deliveries/resend", _VERSION, body=body, headers=headers)
         return cast(Delivery, self._send(call, options)["delivery"])

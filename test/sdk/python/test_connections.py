@@ -109,6 +109,41 @@ class ConnectionsTest(TestCase):
         self.assertIsNot(connections.take(), own)
         own.close()
 
+    def test_a_call_takes_no_connection_that_the_server_has_closed(self):
+        server, client = self.against(CREATED, max_retries=0)
+        self.open_idle(client, 6)
+        for connection in server.sockets:
+            connection.shutdown(socket.SHUT_RDWR)
+        for connection, _ in client._transport._connections._idle:
+            select.select([connection.sock], [], [], 60)
+        client.payments.create(ORDER)
+        self.assertEqual(len(server.connections), 7)
+
+    def test_the_repeat_of_a_call_without_a_response_has_a_new_connection(self):
+        answers = itertools.chain([CREATED] * 6, ["break", CREATED])
+        server, client = self.against(*answers, max_retries=1)
+        self.open_idle(client, 6)
+        client.payments.create(ORDER)
+        self.assertEqual(len(server.connections), 7)
+
+    def open_idle(self, client, count):
+        """Leaves `count` idle connections, by calls that run at once."""
+        barrier = threading.Barrier(count)
+        give = client._transport._connections.give
+
+        def give_together(connection):
+            barrier.wait()
+            give(connection)
+
+        with unittest.mock.patch.object(client._transport._connections, "give", give_together):
+            threads = [
+                threading.Thread(target=client.payments.create, args=(ORDER,)) for _ in range(count)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
     def test_a_call_whose_response_comes_byte_by_byte_ends_in_time(self):
         def dribble(connection):
             with connection:

@@ -63,12 +63,17 @@ class Server:
     def __init__(self, test, *replies):
         self.seen = []
         self.connections = set()
+        self.sockets = []
         self.ended = threading.Event()
         self.arrived = threading.Semaphore(0)
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self):
+                super().setup()
+                outer.sockets.append(self.connection)
 
             def do_POST(self):
                 outer.connections.add(self.client_address)
@@ -228,7 +233,7 @@ class Calls(TestCase):
     def test_a_form_has_60_seconds_by_default_any_other_call_30_and_both_what_the_caller_says(self):
         found = []
 
-        def exchange(_, call, body, headers, timeout):
+        def exchange(_, call, body, headers, timeout, **_options):
             found.append(timeout)
             return {"data": {}, "request_id": "r1"}
 
@@ -283,6 +288,29 @@ class Calls(TestCase):
             with self.subTest(end=end), self.assertRaisesRegex(ValueError, message):
                 Payweave(base_url="http://127.0.0.1", **options)
         Payweave(base_url="http://127.0.0.1", **CREDENTIALS, user_agent="shop 1.0").close()
+
+    def test_an_address_that_is_none_is_refused_and_not_shown(self):
+        for base_url in (
+            "http://127.0.0.1:1/ ",
+            "http://127.0.0.1 ",
+            "http://127.0.0.1/\u00e9",
+            "api.example.com",
+            "https://name:secret@api.example.com",
+            "https://api.example.com?a=b",
+            "https://api.example.com#a",
+        ):
+            with self.subTest(base_url), self.assertRaisesRegex(ValueError, "base_url") as caught:
+                Payweave(base_url=base_url, **CREDENTIALS)
+            self.assertNotIn(base_url, str(caught.exception))
+
+    def test_a_call_with_a_bad_key_is_refused_before_it_is_sent(self):
+        server, client = self.against(CREATED)
+        for key in (None, "", "a b", "facture-\u00e9", "a\nb", "x" * 256, 7):
+            with self.subTest(key), self.assertRaisesRegex(ValueError, "^idempotency_key must"):
+                client.bills.pay({}, idempotency_key=key)
+        with self.assertRaisesRegex(ValueError, "^idempotency_key must"):
+            client.deliveries.resend("d1", idempotency_key="")
+        self.assertEqual(server.seen, [])
 
 
 class Errors(TestCase):
