@@ -93,6 +93,23 @@ function wordsFor(error: unknown): string {
     return 'PERMISSION_DENIED: this bearer may not call this method'
   }
   if (error instanceof Failure) return `${error.reason}: ${error.message}`
-  if (error instanceof PayweaveError) return `${error.reason}: ${error.message} ${error.howToFix}`
+  if (error instanceof PayweaveError) return `${error.reason}: ${explained(error)}`
   return error instanceof Error ? error.message : 'failed'
+}
+
+/** Message, reason of the network and remedy of a call that failed. A message of the API may end without a full stop. */
+function explained(error: PayweaveError): string {
+  const network = networkReason(error)
+  const message = network === undefined ? error.message : `${error.message} (${network})`
+  return `${message.replace(/\.$/, '')}. ${error.howToFix}`
+}
+
+/** Why no response came, such as `ECONNREFUSED`; undefined after a time-out, which the message has. */
+function networkReason({ status, cause }: PayweaveError): string | undefined {
+  if (status !== 0) return undefined
+  let innermost = cause
+  while (innermost instanceof Error && innermost.cause instanceof Error) innermost = innermost.cause
+  if (!(innermost instanceof Error) || innermost.name === 'TimeoutError') return undefined
+  const { code, message } = innermost as NodeJS.ErrnoException
+  return code ?? message
 }

@@ -2,7 +2,7 @@
 import { createPayweave, type Payweave } from '../../sdk-typescript/index.ts'
 import type { CommandContext } from '../command.ts'
 import { UsageError } from '../usage-error.ts'
-import { keyOptions, readTarget, targetOptions } from './target.ts'
+import { givenSubscriptionKey, keyOptions, readTarget, targetOptions } from './target.ts'
 
 /** Options of every command that calls the public API for a merchant. */
 export const merchantOptions = {
@@ -20,10 +20,10 @@ export const merchantKeyOptions = {
   ...keyOptions,
 } as const
 
-/** Whether the keys of a merchant were given, and no bearer of a service. */
+/** Whether the keys of a merchant were given, and no bearer of a service. Throws a UsageError as `readTarget` does. */
 export function hasMerchantKeys({ options, env }: CommandContext): boolean {
   if (options['url'] !== undefined || options['token'] !== undefined) return false
-  return (options['subscription-key'] ?? env['PAYWEAVE_SUBSCRIPTION_KEY']) !== undefined
+  return givenSubscriptionKey(options, env) !== undefined
 }
 
 /** The client of the merchant that is meant. Throws a UsageError without an address or a key. */

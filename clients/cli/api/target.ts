@@ -48,13 +48,27 @@ export const keyOptions = {
 
 type Given = Readonly<Record<string, string | undefined>>
 
+/**
+ * The subscription key that is meant instead of a sandbox file: the given one, or that of the environment unless an option names a
+ * sandbox. Throws a UsageError for both a key and a sandbox.
+ */
+export function givenSubscriptionKey(options: Given, env: NodeJS.ProcessEnv): string | undefined {
+  const { 'subscription-key': key, sandbox, 'data-dir': dataDir } = options
+  if (sandbox === undefined && dataDir === undefined) return key ?? env['PAYWEAVE_SUBSCRIPTION_KEY']
+  if (key === undefined) return undefined
+  const other = sandbox === undefined ? '--data-dir' : '--sandbox'
+  throw new UsageError(
+    `--subscription-key cannot be combined with ${other}, which has its own keys`,
+  )
+}
+
 /** Reads options, environment and sandbox file. Throws a UsageError when they name no deployment, and for a bad URL. */
 export function readTarget(options: Given, env: NodeJS.ProcessEnv): Target {
-  const subscriptionKey = options['subscription-key'] ?? env['PAYWEAVE_SUBSCRIPTION_KEY']
+  const subscriptionKey = givenSubscriptionKey(options, env)
   const target =
-    options['sandbox'] === undefined && subscriptionKey !== undefined
-      ? targetOfKeys(options, env, subscriptionKey)
-      : targetOfFile(options, env)
+    subscriptionKey === undefined
+      ? targetOfFile(options, env)
+      : targetOfKeys(options, env, subscriptionKey)
   const isProduction = target.projects.demo.subscriptionKey.startsWith('pwk_live_')
   return { ...target, readOnly: isProduction }
 }

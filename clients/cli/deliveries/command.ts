@@ -36,6 +36,7 @@ import {
   replayAsMerchant,
   showAsMerchant,
 } from './merchant.ts'
+import { refuseFilters } from './one-delivery.ts'
 
 const lookAgainMs = 500
 
@@ -184,12 +185,7 @@ async function show(context: CommandContext, connection: Connection, projectId: 
 
 async function replayOne(context: CommandContext, connection: Connection, projectId: string) {
   const deliveryId = oneId(context)
-  const ofMany = ['kind', 'state', 'rate', 'receiver', 'subject']
-  for (const option of [...ofMany, ...Object.keys(createdOptions)]) {
-    if (context.options[option] !== undefined) {
-      throw new UsageError(`--${option} selects many deliveries and cannot be combined with <id>`)
-    }
-  }
+  refuseFilters(context)
   const requestId = context.options['key'] ?? randomUUID()
   if (!isUuid(requestId)) throw new UsageError('--key must be a UUID with a single delivery')
   const { delivery } = await connection

@@ -9,6 +9,7 @@ import { printable } from '../output/print.ts'
 import { type ListShape, openTable, printList } from '../output/table.ts'
 import { wholeNumber } from '../parser/whole-number.ts'
 import { UsageError } from '../usage-error.ts'
+import { refuseFilters } from './one-delivery.ts'
 
 /** Filters that only the public API has. */
 export const merchantFilterOptions = {
@@ -49,10 +50,10 @@ export async function showAsMerchant(context: CommandContext): Promise<void> {
 /** `deliveries replay`, of one delivery or of all that match. Rejects as `listAsMerchant` does. */
 export async function replayAsMerchant(context: CommandContext): Promise<void> {
   const { json, print, operands, options } = context
-  const rate = wholeNumber(options['rate'] ?? '50', 'rate', 1_000)
   const { deliveries } = merchantOf(context)
   if (operands.length > 0) {
     const id = oneOperand(context, 'delivery id')
+    refuseFilters(context)
     const { key: idempotencyKey } = options
     const once = idempotencyKey === undefined ? {} : { idempotencyKey }
     const push = await deliveries.resend(id, { ...signalOf(context), ...once })
@@ -60,6 +61,7 @@ export async function replayAsMerchant(context: CommandContext): Promise<void> {
     else printOne(context, push)
     return
   }
+  const rate = wholeNumber(options['rate'] ?? '50', 'rate', 1_000)
   const filter = filterOf(context)
   const states = filter.status === undefined ? (['exhausted', 'blocked'] as const) : [filter.status]
   const progress = context.progress('sent again')

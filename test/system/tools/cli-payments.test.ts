@@ -82,6 +82,10 @@ describe('the commands on payments', { concurrent: true }, () => {
     expect(shown.out).toContain(`"transaction_id"`)
     const again = rows((await withKeys('deliveries', 'replay', push, '--json')).out)
     expect(again).toMatchObject([{ delivery_id: push }])
+    for (const filter of ['--state', '--event-type', '--kind', '--created-from']) {
+      const filtered = await withKeys('deliveries', 'replay', push, filter, 'delivered')
+      expect([filtered.code, filtered.err]).toEqual([2, expect.stringContaining(filter)])
+    }
     await eventually(async () => {
       const states = rows((await withKeys(...mine, '--json')).out).map((one) => one['status'])
       expect(new Set(states)).toEqual(new Set(['delivered']))
