@@ -32,7 +32,7 @@ function payweave(string $method, string $path, string $version, array $fields):
     }
 }
 
-/** Sends one request. Without a response the status is 0: whether it was executed is not known. */
+/** Sends one request. Without a whole response the status is 0: whether it was executed is not known. */
 function send(string $method, string $url, array $body): array
 {
     global $sandbox;
@@ -47,8 +47,13 @@ function send(string $method, string $url, array $body): array
     $text = @file_get_contents($url, false, stream_context_create(['http' => $http + $body]));
     $head = implode("\n", $http_response_header ?? []);
     $retryAfter = preg_match('/^retry-after: (\d+)/mi', $head, $match) ? (int) $match[1] : 0;
-    $answer = json_decode($text ?: '', true) ?? ['errorCode' => 'NO_RESPONSE', 'message' => parse_url($url, PHP_URL_PATH)];
-    return [preg_match('~^HTTP/\S+ (\d+)~', $head, $match) ? (int) $match[1] : 0, $answer, $retryAfter];
+    $status = preg_match('~^HTTP/\S+ (\d+)~', $head, $match) ? (int) $match[1] : 0;
+    $answer = json_decode($text ?: '', true);
+    if (is_array($answer)) {
+        return [$status, $answer, $retryAfter];
+    }
+    // A success that was cut off, or that a proxy has made, is no response.
+    return [$status < 300 ? 0 : $status, ['errorCode' => 'NO_RESPONSE', 'message' => parse_url($url, PHP_URL_PATH)], $retryAfter];
 }
 
 /** The id of the order is in the form: a second click on "Buy" is the same order, and the same payment. */

@@ -20,7 +20,8 @@ const here = { path: process.execPath, missing: undefined }
 const languages = {
   sh: {
     program: { path: 'bash', missing: undefined },
-    words: ['-eo', 'pipefail'],
+    // As set-up.md has it: without `pipefail`, a pipe has the status of its last command.
+    words: ['-e'],
     client: 'payweave.sh',
   },
   ts: { program: here, words: [], client: 'client.mjs' },
