@@ -4,7 +4,7 @@ import { digestsEqual } from '#core/identity/digest.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
 import type { AmountsByCurrency, FeeSchedule, FraudRules } from '#platform/config/config.ts'
 import { batched } from '#platform/db/batcher.ts'
-import { type Database, isRefused } from '#platform/db/db.ts'
+import { type Database, isRefused, type Queryable } from '#platform/db/db.ts'
 import { committedEvent, creationEvent } from '../api/events.ts'
 import { announcementsOf } from '../domain/backend-call.ts'
 import { findFraud } from '../domain/fraud.ts'
@@ -75,7 +75,7 @@ export type Created = {
 
 /**
  * Creates a payment once per (project, merchant, transaction id). It makes one round trip to the database, and one more if the
- * request asks for the fraud check or the id exists.
+ * id exists. If the request asks for the fraud check, it makes three in a transaction of its own.
  */
 export async function createPayment(
   payments: PaymentContext,
@@ -89,15 +89,8 @@ export async function createPayment(
     draftPayment(request, merchant, { ...settings, linkKeyId }),
     payments.routing(),
   )
-  const { draft, time } = await runFraudRules(payments, drafted)
-  const event = creationEvent(time === undefined ? draft : toPayment(draft, time), newFact(draft))
-  const linked = draft.payers.filter(({ hasLink }) => hasLink)
-  const linkTokens = new Map(linked.map(({ payerId: id }) => [id, linkToken(key, id)]))
-  const tokenHashes = draft.payers.map(({ payerId }) => {
-    const token = linkTokens.get(payerId)
-    return token === undefined ? null : linkTokenHash(token)
-  })
-  const createTime = await payments.storePayment({ draft, event, tokenHashes, time })
+  const { rows, linkTokens, createTime } = await store(payments, drafted, key)
+  const { draft, event } = rows
   if (createTime === undefined) {
     return { payment: await readReplay(payments, request), replayed: true, linkTokens: new Map() }
   }
@@ -126,16 +119,46 @@ async function refuseBadContent(
 /** Refusals of requests whose fields are all well formed. */
 const contentReasons = new Set<Reason>(['UNSUPPORTED_CHANNEL_METHOD', 'AMOUNT_MISMATCH'])
 
-/** Runs the fraud rules if the request asks for them. A draft that they stop gets its time here, because its callback contains it. */
+/** What was stored. `createTime` is undefined when the transaction id exists. */
+type Stored = { rows: NewRows; linkTokens: Map<string, string>; createTime: Date | undefined }
+
+/** Stores a draft; one whose fraud check is asked for in the transaction of its check, so that the next check counts it. */
+async function store(
+  payments: PaymentContext,
+  drafted: DraftPayment,
+  linkKey: Buffer,
+): Promise<Stored> {
+  if (drafted.fraudCheckStatus === 'skipped') {
+    const made = rowsOf(drafted, linkKey)
+    return { ...made, createTime: await payments.storePayment(made.rows) }
+  }
+  return payments.db.transaction(async (tx) => {
+    const { draft, time } = await runFraudRules(tx, payments.settings, drafted)
+    const made = rowsOf(draft, linkKey, time)
+    return { ...made, createTime: await insertPayment(tx, made.rows) }
+  })
+}
+
+function rowsOf(draft: DraftPayment, linkKey: Buffer, time?: Date): Omit<Stored, 'createTime'> {
+  const event = creationEvent(time === undefined ? draft : toPayment(draft, time), newFact(draft))
+  const linked = draft.payers.filter(({ hasLink }) => hasLink)
+  const linkTokens = new Map(linked.map(({ payerId: id }) => [id, linkToken(linkKey, id)]))
+  const tokenHashes = draft.payers.map(({ payerId }) => {
+    const token = linkTokens.get(payerId)
+    return token === undefined ? null : linkTokenHash(token)
+  })
+  return { rows: { draft, event, tokenHashes, time }, linkTokens }
+}
+
+/** Runs the fraud rules. A draft that they stop gets its time here, because its callback contains it. */
 async function runFraudRules(
-  { db, settings }: PaymentContext,
+  tx: Queryable,
+  { fraudRules }: PaymentSettings,
   draft: DraftPayment,
 ): Promise<{ draft: DraftPayment; time?: Date }> {
-  if (draft.fraudCheckStatus === 'skipped') return { draft }
-  const { fraudRules } = settings
   const payerNumbers = [...new Set(draft.payers.map((payer) => payer.mobileNumberE164))]
   const limit = fraudRules.velocityPerMin * 20
-  const recent = await countRecentRequests(db, draft.projectId, payerNumbers, limit)
+  const recent = await countRecentRequests(tx, draft.projectId, payerNumbers, limit)
   const finding = findFraud(fraudRules, {
     amountMinor: draft.amountMinor,
     currency: draft.currency,

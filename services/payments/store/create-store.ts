@@ -289,6 +289,15 @@ function payeeValues(payee: Payee, position: number): unknown[] {
   ]
 }
 
+/** In the order of the keys, so that two checks that share payers wait for each other and do not deadlock. */
+const lockPayers = sql(
+  'payer_lock_numbers',
+  `select pg_advisory_xact_lock(key) from (
+     select hashtextextended('payweave.payments.payer ' || $1::uuid || ' ' || number, 0) as key
+     from unnest($2::text[]) as number order by key
+   ) keys`,
+)
+
 const countRecent = sql(
   'payer_count_recent',
   `select coalesce(max(recent.requests), 0)::integer as requests,
@@ -305,18 +314,19 @@ const countRecent = sql(
 
 /**
  * The maximum over the payers of requests of the last minute that name one, counted up to a limit of rows, and the database time.
- * Locks nothing, so concurrent requests may each miss the others.
+ * Until the end of the transaction it locks the numbers for other counts, so that a concurrent count waits, and then finds what this
+ * transaction inserts.
  */
 export async function countRecentRequests(
-  db: Queryable,
+  tx: Queryable,
   projectId: string,
   payerNumbers: string[],
   limit: number,
 ): Promise<{ requests: number; now: Date }> {
-  const row = await db.row<{ requests: number; now: Date }>(countRecent, [
-    projectId,
-    payerNumbers,
-    limit,
+  // One round trip. The count is a statement of its own, since it has to see what was committed while the lock was awaited.
+  const [, row] = await Promise.all([
+    tx.run(lockPayers, [projectId, payerNumbers]),
+    tx.row<{ requests: number; now: Date }>(countRecent, [projectId, payerNumbers, limit]),
   ])
   if (row === undefined) throw new Error('a count has no row')
   return row
