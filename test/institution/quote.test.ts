@@ -111,6 +111,20 @@ describe('a quote', () => {
     expect((await harness.create(order())).status).toBe(TransactionStatus.COMPLETED)
   })
 
+  it('a quote is free again when one transaction is sent thirty times at once, and refused each time', async () => {
+    const { ama, token, order, quote } = exchange()
+    ama.balance = 1n
+    const rows = await harness.rowCount()
+    const asked = order()
+    const refusals = await Promise.all(
+      Array.from({ length: 30 }, () => refusal(harness.create(asked))),
+    )
+    expect(new Set(refusals)).toEqual(new Set(['INSUFFICIENT_FUNDS']))
+    expect(quote.reservedBy).toBeUndefined()
+    expect(await harness.rowCount()).toBe(rows)
+    expect(harness.accounts.isSpent(token)).toBe(false)
+  })
+
   it('a quote is executed with a newer session of its account, and with none of another account', async () => {
     const { ama, quote, orderWith } = exchange()
     const other = exchange()

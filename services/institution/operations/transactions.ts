@@ -25,10 +25,10 @@ import type { Institution } from './institution.ts'
 // A hold must outlive the deadline of its transfer by as long as an outage of the back end may last.
 const holdMarginS = 30 * 86_400
 
-// Each round ends with an answer unless a concurrent claim was refused meanwhile.
-const maxRounds = 5
-
-/** Makes a transaction once per (project, institution, client's id). */
+/**
+ * Makes a transaction once per (project, institution, client's id). While concurrent requests with the id are refused, it tries again,
+ * so that each of them gets its own refusal. SERVICE_UNAVAILABLE when that takes too long.
+ */
 export async function createTransaction(
   institution: Institution,
   given: NewTransaction,
@@ -42,13 +42,16 @@ export async function createTransaction(
     institutionId: session.account.institutionId,
     transactionId: given.transactionId,
   }
-  for (let round = 0; round < maxRounds; round += 1) {
+  const deadlineMs = performance.now() + institution.settings.patienceMs
+  for (;;) {
     const made = await tryToMake(institution, request, session, key)
     if (made !== undefined) return made
     const known = await settled(institution, () => findByKey(institution.db, key))
     if (known !== undefined) return repeated(known, fingerprint)
+    if (performance.now() > deadlineMs) {
+      throw new Failure('SERVICE_UNAVAILABLE', 'other requests with this id keep being refused')
+    }
   }
-  throw new Failure('SERVICE_UNAVAILABLE', 'another request with this id keeps being refused')
 }
 
 /** The client's fields with the hash of the token in the place of the token, which may be sealed anew. */
@@ -132,7 +135,8 @@ async function settled(
     if (performance.now() > deadlineMs) {
       throw new Failure('SERVICE_UNAVAILABLE', 'the transaction is not decided yet')
     }
-    await sleep(pauseMs)
+    // At random, so that those that wait for one claim do not all claim at once when it is refused.
+    await sleep(pauseMs * (0.5 + Math.random()))
   }
 }
 
