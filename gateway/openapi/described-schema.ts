@@ -13,6 +13,7 @@ type Node = {
   rule?: string
   multiline?: boolean
   logged?: string
+  knownNames?: unknown
   description?: string
   enum?: unknown[]
   type?: string
@@ -32,6 +33,7 @@ function described(node: Node, name: string): JsonSchema {
     rule: _rule,
     multiline: _lines,
     logged: _logged,
+    knownNames: _names,
     ...rest
   } = node
   const schema: JsonSchema = { ...rest }

@@ -10,6 +10,8 @@ export type Annotated = {
   multiline?: boolean
   /** What the API log keeps: the value, or an id without its long numbers. Absent: no more than that there was one. */
   logged?: 'value' | 'id'
+  /** This text names a field, and these are the names that the API knows: `PW-Warning` has the path of any other. */
+  knownNames?: readonly string[]
 }
 
 /** What a currency must be. */

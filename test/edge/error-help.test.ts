@@ -82,6 +82,33 @@ describe('a field that another one makes required', () => {
   )
 })
 
+it.each([
+  [
+    'fees',
+    [
+      { fee_type: 'sender_pays', fee_amount: '1.00', fee_currency: 'TTD' },
+      { fee_type: 'senders_pays', fee_amount: '1.00', fee_currency: 'TTD' },
+    ],
+    'fees%5B1%5D.fee_type',
+  ],
+  [
+    'debit_party',
+    [
+      { key: 'mobile_number', value: '+12025550100' },
+      { key: 'organisation_id', value: 'X' },
+    ],
+    'debit_party%5B1%5D.key',
+  ],
+])('a name in the list %s that the API does not know is named in PW-Warning', async (...given) => {
+  const [field, value, named] = given
+  const good = goodRequests.find(({ path, body }) => path === '/institution/transaction' && body)!
+  const draft = draftOf(good)
+  const { headers } = draft
+  const asked = { headers, body: change(good.body, field, value) as Body }
+  const seen = await call(edge.url, 'POST', targetOf(draft), asked)
+  expect(seen.headers.get('pw-warning')).toBe(named)
+})
+
 describe('a value of another form', () => {
   it.each([
     ['transaction_request.amount', '1,5', /such as "100\.00", of at most 15 digits/],

@@ -150,6 +150,7 @@ const refusedElsewhere: Array<[string, string, unknown, string?]> = [
   ['POST /institution/transaction', 'sender_currency', 'ZZZ'],
   ['POST /institution/transaction', 'transaction_date', '2026-02-20 25:00:00'],
   ['POST /institution/transaction', 'transaction_date', '2026-02-30T10:00:00.000Z'],
+  ['POST /institution/transaction', 'transaction_date', '2026-02-20T10:00:00+04:00'],
   ['POST /institution/quote', 'request_currency', 'ZZZ'],
   ['POST /institution/quote', 'request_amount', '1.005'],
   ['POST /bill_payments/pay', 'receipt_id', 'PWBP-ABCDEFGH', 'RECEIPT_ID_NOT_ACCEPTED'],
@@ -229,6 +230,7 @@ describe('a value of a route to come', () => {
     ['credit_party', [{ key: 'mobile_number', value: '' }]],
     ['credit_party', [{ key: 'metadata', value: 'two\nlines' }]],
     ['transaction_date', '2026-02-20T10:00:00.5Z'],
+    ['transaction_date', '2026-02-20T10:00:00.123456+00:00'],
     ['session_token_enc', 'A'.repeat(16_384)],
   ])('a good value in either shape of a transfer passes: %s = %j', async (field, value) => {
     const good = goodOf('POST /institution/transaction')

@@ -3,7 +3,12 @@ import type { TSchema } from 'typebox'
 
 type Pick = (value: unknown) => unknown
 
-type Node = { properties?: Record<string, Node>; items?: Node; anyOf?: Node[] }
+type Node = {
+  properties?: Record<string, Node>
+  items?: Node
+  anyOf?: Node[]
+  knownNames?: readonly string[]
+}
 
 /** Makes the picker of a schema; `without` names fields of the top level that are left out. */
 export function knownFields(schema: TSchema, without: readonly string[] = []): Pick {
@@ -45,7 +50,7 @@ function byName([one]: [string, Node], [other]: [string, Node]): number {
 /** Answers the value of `PW-Warning`, undefined when the route knows every field. */
 export type UnknownFields = (body: unknown) => string | undefined
 
-/** Adds the paths of unknown fields inside a value to `paths`, until there are `maxPaths`. */
+/** Adds the paths of unknown fields, and of texts that name one, inside a value to `paths`, until there are `maxPaths`. */
 type Search = (value: unknown, path: string, paths: string[]) => void
 
 const maxPaths = 10
@@ -64,7 +69,8 @@ export function unknownFields(schema: TSchema): UnknownFields {
   }
 }
 
-function searchOf({ properties, items, anyOf }: Node): Search {
+function searchOf({ properties, items, anyOf, knownNames }: Node): Search {
+  if (knownNames !== undefined) return nameSearch(knownNames)
   if (items !== undefined) return listSearch(searchOf(items))
   if (anyOf !== undefined) {
     const inList = searchOf(anyOf.find((node) => node.items !== undefined) ?? {})
@@ -76,6 +82,12 @@ function searchOf({ properties, items, anyOf }: Node): Search {
   )
   // A text or number has no fields, and an object of the client's own has none that are unknown.
   return known.size === 0 ? () => {} : objectSearch(known)
+}
+
+function nameSearch(known: readonly string[]): Search {
+  return (value, path, paths) => {
+    if (typeof value === 'string' && !known.includes(value)) paths.push(path)
+  }
 }
 
 function listSearch(search: Search): Search {

@@ -18,7 +18,6 @@ import {
 
 /** Only the value of `metadata` may have more than one line: `joinPairs` refuses it elsewhere. */
 const pairValue = Type.String({ minLength: 0, ...multilineText(1000) })
-const keyValuePairs = list(record({ key: text(1, 64), value: pairValue }), 0, 32)
 
 /** Longest text of each field of a party, in both of its shapes. */
 export const partyLengths = {
@@ -29,6 +28,9 @@ export const partyLengths = {
   currency: 3,
   metadata: 1000,
 }
+
+const pairKey = { ...text(1, 64), knownNames: Object.keys(partyLengths) }
+const keyValuePairs = list(record({ key: pairKey, value: pairValue }), 0, 32)
 
 const partyFields = record({
   mobile_number: optional(text(0, partyLengths.mobile_number)),
@@ -43,15 +45,17 @@ const party = Type.Union([partyFields, keyValuePairs], {
   rule: 'must be an object or a list of key/value pairs of texts',
 })
 
+const feesByType = {
+  total: optional(amount()),
+  convenience: optional(amount()),
+  sender_pays: optional(amount()),
+  recipient_pays: optional(amount()),
+}
+const feeType = { ...text(1, 64), knownNames: Object.keys(feesByType) }
 const fees = Type.Union(
   [
-    record({
-      total: optional(amount()),
-      convenience: optional(amount()),
-      sender_pays: optional(amount()),
-      recipient_pays: optional(amount()),
-    }),
-    list(record({ fee_type: text(1, 64), fee_amount: amount(), fee_currency: currency() }), 0, 20),
+    record(feesByType),
+    list(record({ fee_type: feeType, fee_amount: amount(), fee_currency: currency() }), 0, 20),
   ],
   { rule: 'must be an object of amounts or a list of fee_type, fee_amount and fee_currency' },
 )
@@ -68,7 +72,8 @@ export const institutionTransactionBody = record({
   transaction_id: idText(1, 64),
   transaction_date: optional(
     Type.String({
-      pattern: '^\\d{4}-\\d{2}-\\d{2}( \\d{2}:\\d{2}:\\d{2}|T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?Z)$',
+      pattern:
+        '^\\d{4}-\\d{2}-\\d{2}( \\d{2}:\\d{2}:\\d{2}|T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?(Z|[+-]00:00))$',
       rule: 'must be YYYY-MM-DD HH:mm:ss or ISO 8601 in UTC',
       logged: 'value',
     }),
