@@ -90,7 +90,9 @@ export function paymentCalls(send: Send, api_key: string) {
       const push = readPush(request)
       const payment = await status(push.paymentDetailsId, options).catch((error: unknown) => {
         const isUnknown = error instanceof PayweaveError && error.reason === 'PAYMENT_NOT_FOUND'
-        throw isUnknown ? new WebhookError('the push is about no payment of this merchant') : error
+        throw isUnknown
+          ? new WebhookError('the merchant has no payment with the id of the push')
+          : error
       })
       if (payment.transaction_request.id !== push.transactionId) {
         throw new WebhookError('the body of the push is about another payment than its header')

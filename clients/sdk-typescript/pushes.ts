@@ -50,7 +50,7 @@ export function readPush(request: ReceivedRequest): Push {
   const { id } = (body['transaction_request'] ?? {}) as { id?: unknown }
   const transactionId = isNotify ? body['transaction_id'] : id
   if (typeof transactionId !== 'string') {
-    throw new WebhookError('the body is no push about a payment')
+    throw new WebhookError('the body is not a push about a payment')
   }
   const common = { ...ids, transactionId }
   return isNotify
@@ -115,13 +115,13 @@ function openCallback(options: VerifyOptions<unknown>): OpenedCallback {
     nowS: Math.floor(nowMs / 1_000),
   })
   if (!isSigned) {
-    throw new WebhookError('the signature is malformed, too old, or made with none of the secrets')
+    throw new WebhookError('the signature is malformed, too old, or matches none of the secrets')
   }
   let token: string
   try {
     token = openValue(headerOf(options, 'authorisation-token'), keys, 'authorisation-token')
   } catch (cause) {
-    throw new WebhookError('authorisation-token does not open', { cause })
+    throw new WebhookError('authorisation-token cannot be decrypted with this key', { cause })
   }
   const body = parse(textOf(rawBody)) as OnboardingCallback
   return { callback: { ...idsOf(options), body }, token }
@@ -172,7 +172,7 @@ export function verifySignature(
 
 function idsOf(request: ReceivedRequest): PushIds {
   const attempt = headerOf(request, 'PW-delivery-attempt')
-  if (!/^\d{1,9}$/.test(attempt)) throw new WebhookError('PW-delivery-attempt is no number')
+  if (!/^\d{1,9}$/.test(attempt)) throw new WebhookError('PW-delivery-attempt is not a number')
   return {
     deliveryId: headerOf(request, 'PW-delivery-id'),
     attempt: Number(attempt),
@@ -206,7 +206,7 @@ function parse(text: string): Record<string, unknown> {
   } catch {
     // Answered below.
   }
-  throw new WebhookError('the body is no JSON object')
+  throw new WebhookError('the body is not a JSON object')
 }
 
 function textOf(rawBody: string | Uint8Array): string {

@@ -40,12 +40,14 @@ export function openValue(
   const bytes = Buffer.from(sealed, 'base64')
   const isSealed = bytes.toString('base64') === sealed && bytes[0] === wireVersion
   if (!isSealed || bytes.length < headerBytes + ivBytes + tagBytes) {
-    throw new RangeError('it is no sealed value')
+    throw new RangeError('the value is not sealed')
   }
   const named = bytes.subarray(0, headerBytes)
   const key = keys.find((candidate) => header(candidate).equals(named))
   if (key === undefined) {
-    throw new RangeError(`it is sealed under key ${named.toString('hex', 1)}, which is not here`)
+    throw new RangeError(
+      `the value is sealed under key ${named.toString('hex', 1)}, not under the given one`,
+    )
   }
   const iv = bytes.subarray(headerBytes, headerBytes + ivBytes)
   const decipher = createDecipheriv('aes-256-gcm', keyBytes(key), iv, { authTagLength: tagBytes })
@@ -55,7 +57,7 @@ export function openValue(
     const text = decipher.update(bytes.subarray(headerBytes + ivBytes, -tagBytes))
     return Buffer.concat([text, decipher.final()]).toString()
   } catch (cause) {
-    throw new RangeError(`it is not sealed as ${purpose} with this key`, { cause })
+    throw new RangeError(`the value is not sealed as ${purpose} with this key`, { cause })
   }
 }
 

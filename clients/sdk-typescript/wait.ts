@@ -29,7 +29,7 @@ export async function waitUntil<T>(
   const late = AbortSignal.timeout(Math.min(Math.max(0, Math.ceil(withinMs)), maxTimerMs))
   const { signal: leaving } = options
   const signal = leaving === undefined ? late : AbortSignal.any([leaving, late])
-  const isStill = (state: string) => `it is still ${state} after ${withinMs} ms`
+  const isStill = (state: string) => `the state is still ${state} after ${withinMs} ms`
   let state = 'unknown'
   for (;;) {
     const found = await read({ ...options, signal }).catch((error: unknown) => {
@@ -38,7 +38,7 @@ export async function waitUntil<T>(
     })
     const { is, isWanted, isFinal } = look(found)
     if (isWanted) return found
-    if (isFinal) throw new WaitError(`it is ${is}, which is final`)
+    if (isFinal) throw new WaitError(`the state is ${is}, which is final`)
     if (performance.now() + everyMs > endMs) throw new WaitError(isStill(is))
     state = is
     await pause(everyMs, leaving)

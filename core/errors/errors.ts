@@ -50,7 +50,7 @@ export const publicReasons = {
   },
   INVALID_HEADER: { ...badRequest, meaning: 'A required header is absent or malformed.' },
   INVALID_JSON: { ...badRequest, meaning: 'The body is not a JSON object.' },
-  VERSION_NOT_SUPPORTED: { ...badRequest, meaning: 'The version is not the one of this route.' },
+  VERSION_NOT_SUPPORTED: { ...badRequest, meaning: 'This route does not support this version.' },
   UNSUPPORTED_CHANNEL_METHOD: {
     ...badRequest,
     meaning: 'The payment channel does not offer this payment method.',
@@ -81,7 +81,7 @@ export const publicReasons = {
   },
   SESSION_INVALID: {
     ...unauthorized,
-    meaning: 'The session token is not one that can be used here.',
+    meaning: 'The session token is invalid.',
   },
   SESSION_EXPIRED: { ...unauthorized, meaning: 'The session token has expired.' },
   PW_IP_NOT_ALLOWED: {
@@ -118,7 +118,7 @@ export const publicReasons = {
   METHOD_NOT_ALLOWED: {
     http: 405,
     rpc: 'unimplemented',
-    meaning: 'The endpoint does not take this HTTP method.',
+    meaning: 'This endpoint does not support the HTTP method.',
   },
   AMBIGUOUS_MATCH: { ...conflict, meaning: 'Several accounts match; look up by e-mail instead.' },
   DUPLICATE_TRANSACTION_ID: {
@@ -127,14 +127,14 @@ export const publicReasons = {
   },
   PAYMENT_NOT_CANCELLABLE: {
     ...conflict,
-    meaning: 'The payment is past the state that can be cancelled.',
+    meaning: 'The payment can no longer be cancelled.',
   },
   PAYMENT_NOT_REFUNDABLE: { ...conflict, meaning: 'Only a paid payment can be refunded.' },
   QUOTE_EXPIRED: { ...conflict, meaning: 'The quote has expired.' },
   QUOTE_ALREADY_USED: { ...conflict, meaning: 'The quote was executed before.' },
   INSUFFICIENT_FUNDS: {
     ...conflict,
-    meaning: 'The account to be debited has too little available.',
+    meaning: 'The debited account has insufficient funds.',
   },
   RECEIPT_NOT_AVAILABLE: {
     ...conflict,
@@ -192,7 +192,7 @@ export const publicReasons = {
   TIMEOUT: {
     http: 504,
     rpc: 'deadline_exceeded',
-    meaning: 'The answer did not come in time and the outcome is not known; retry later.',
+    meaning: 'The request timed out and its outcome is unknown; retry later.',
     httpRetryAfterS: 1,
     httpOfSlowClient: 408,
   },
@@ -258,14 +258,14 @@ const internalReasons = {
   ROUTE_NOT_FOUND: { ...notFound, meaning: 'There is no such route.' },
   REVIEW_NOT_FOUND: { ...notFound, meaning: 'There is no such review, challenge or artefact.' },
   APPROVAL_NOT_FOUND: { ...notFound, meaning: 'There is no such approval.' },
-  APPROVAL_OPEN: { ...taken, meaning: 'A request about it waits for a second person.' },
-  APPROVAL_OWN: { ...conflict, meaning: 'Another person than the requester must approve it.' },
+  APPROVAL_OPEN: { ...taken, meaning: 'An approval request is already pending.' },
+  APPROVAL_OWN: { ...conflict, meaning: 'The requester cannot approve their own request.' },
   APPROVAL_CLOSED: { ...conflict, meaning: 'The request was decided, or has expired.' },
   ITEM_CLAIMED: { ...taken, meaning: 'Another person works on this item.' },
   HOLD_CLOSED: { ...conflict, meaning: 'The hold was posted, voided or expired.' },
   TRANSFER_REVERSED: { ...conflict, meaning: 'Another reversal of the transfer exists.' },
   LEDGER_CONFLICT: { ...taken, meaning: 'The same UUID was used with other content.' },
-  REFERENCE_CONFLICT: { ...taken, meaning: 'The back end knows this UUID with other content.' },
+  REFERENCE_CONFLICT: { ...taken, meaning: 'This UUID was used with other content.' },
   REFERENCE_REFUSED: {
     ...conflict,
     meaning: 'The back end has reported this UUID as unknown or cancelled, and never executes it.',

@@ -169,7 +169,7 @@ function defaultCells(defaults: Defaults): string[] {
     const text = defaultOf(defaults, environment, factsOf('gateway', environment, {}))
     if (text === undefined) return 'must be set'
     const isExample = environment === 'local' && typeof defaults.local === 'function'
-    const example = isExample ? ' (by process and ports)' : ''
+    const example = isExample ? ' (depends on service and ports)' : ''
     return text === '' ? 'unset' : `\`${text}\`${example}`
   })
 }

@@ -150,12 +150,12 @@ const lifetimes = {
 
 /** The origins of several parts, each by its name. */
 const partOrigins: Reader<readonly { part: string; url: string }[]> = {
-  of: 'part=http(s)://host[:port], by commas',
+  of: 'part=http(s)://host[:port], comma-separated',
   read: (text) =>
     text.split(',').map((item) => {
       const [part = '', url = '', ...rest] = item.trim().split('=')
       if (!/^[a-z-]{1,40}$/.test(part) || rest.length > 0) {
-        throw new Error('must be part=origin, by commas')
+        throw new Error('must be part=origin, comma-separated')
       }
       return { part, url: origins.read(url) }
     }),

@@ -92,7 +92,7 @@ const origin: Reader<string> = {
 
 /** Origins of one service, of one scheme; a name stands for all of its addresses. */
 export const origins: Reader<string> = {
-  of: 'http(s)://host[:port], by commas',
+  of: 'http(s)://host[:port], comma-separated',
   read(text) {
     const all = text.split(',').map((one) => origin.read(one.trim()))
     const schemes = new Set(all.map((one) => new URL(one).protocol))
@@ -112,7 +112,7 @@ export const baseUrl: Reader<string> = {
 
 /** A PostgreSQL URL, which may name several servers. */
 export const databaseUrl: Reader<string> = {
-  of: 'postgres:// URL, its hosts by commas',
+  of: 'postgres:// URL, its hosts comma-separated',
   read: (text) => {
     try {
       serverUrls(text)
@@ -123,9 +123,9 @@ export const databaseUrl: Reader<string> = {
   },
 }
 
-/** One NATS URL or several, by commas. */
+/** One NATS URL or several, comma-separated. */
 export const natsUrl: Reader<string> = {
-  of: 'nats:// or tls:// URLs, by commas',
+  of: 'nats:// or tls:// URLs, comma-separated',
   read(text) {
     for (const part of text.split(',')) parseUrl(part, ['nats:', 'tls:'])
     return text
@@ -134,11 +134,11 @@ export const natsUrl: Reader<string> = {
 
 /** Networks in CIDR form by commas; empty for none. */
 export const networks: Reader<readonly string[]> = {
-  of: 'CIDRs, by commas',
+  of: 'CIDRs, comma-separated',
   read(text) {
     const list = text === '' ? [] : text.split(',').map((item) => item.trim())
     for (const item of list) {
-      if (!isCidr(item)) fail('must be networks such as 10.0.0.0/8, by commas')
+      if (!isCidr(item)) fail('must be networks such as 10.0.0.0/8, comma-separated')
     }
     return list
   },
@@ -148,7 +148,7 @@ export const networks: Reader<readonly string[]> = {
 export function schedule(maxS: number): Reader<readonly number[]> {
   const wait = integer(1, maxS)
   return {
-    of: `up to 50 waits in s, by commas, each 1 to ${maxS}`,
+    of: `up to 50 waits in s, comma-separated, each 1 to ${maxS}`,
     read(text) {
       const waits = text.split(',')
       if (waits.length > 50) fail('must have at most 50 waits')

@@ -100,7 +100,7 @@ export const wiring = {
     reader: hostPorts,
     default: '',
     meaning:
-      'The local start passes connections to these ports of 127.0.0.1 on, so that pushes from a container reach receivers on the machine around it, for example `host.docker.internal:4000`.',
+      'The local start forwards connections to these ports of 127.0.0.1, so that pushes from a container reach receivers on the machine around it, for example `host.docker.internal:4000`.',
   }),
   PORT: setting({
     for: [...serving, 'launcher'],

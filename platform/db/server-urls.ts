@@ -52,7 +52,7 @@ export function firstOf(url: string): URL {
   return new URL(serverUrls(url)[0] ?? url)
 }
 
-/** Returns the hosts of a URL with their ports, by commas, for a log or an error. Throws as `serverUrls` does. */
+/** Returns the hosts of a URL with their ports, comma-separated, for a log or an error. Throws as `serverUrls` does. */
 export function hostsOf(url: string): string {
   return serverUrls(url)
     .map((one) => new URL(one).host)

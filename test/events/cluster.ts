@@ -30,7 +30,7 @@ export type Member = {
 }
 
 export type Cluster = {
-  /** The addresses of all three, by commas. */
+  /** The addresses of all three, comma-separated. */
   url: string
   /** Which server leads the stream, and how far the others are. */
   streamInfo(): Promise<StreamInfo>

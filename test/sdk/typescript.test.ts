@@ -341,7 +341,7 @@ describe('a wait', () => {
     const expired = (await against([state('Expired')])).payweave.payments
     expect(await errorOf(expired.waitFor('p1', 'paid'))).toMatchObject({
       name: 'WaitError',
-      message: 'it is Expired, which is final',
+      message: 'the state is Expired, which is final',
     })
     const { payweave, seen } = await against([state('Pending')])
     const start = performance.now()
@@ -349,7 +349,7 @@ describe('a wait', () => {
     clock.mockImplementation(() => start + (seen.length > 1 ? 60_000 : 0))
     const wait = payweave.payments.waitFor('p1', 'paid', { everyMs: 1 })
     const error = await errorOf(wait).finally(() => clock.mockRestore())
-    expect(error).toMatchObject({ message: 'it is still Pending after 60000 ms' })
+    expect(error).toMatchObject({ message: 'the state is still Pending after 60000 ms' })
     expect(seen).toHaveLength(2)
   })
 
@@ -368,7 +368,7 @@ describe('a wait', () => {
     over.abort(new DOMException('the time is over', 'TimeoutError'))
     expect(await error).toMatchObject({
       name: 'WaitError',
-      message: 'it is still Pending after 60000 ms',
+      message: 'the state is still Pending after 60000 ms',
       cause: expect.anything(),
     })
     expect(seen).toHaveLength(3)

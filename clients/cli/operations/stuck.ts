@@ -171,7 +171,7 @@ export const stuckCommands: Command[] = [
     operands: '<attempt, sent_refund or transfer> <id>',
     operandWords: ['attempt', 'sent_refund', 'transfer'],
     summary:
-      'Has the back end asked now for the outcome of an attempt, a sent refund or a transfer; for a held quote pass the transfer that holds it.',
+      'Asks the back end now for the outcome of an attempt, a sent refund or a transfer. For a held quote, name the transfer that holds it.',
     options: servicesOptions(['payments', 'institution']),
     run: ask,
   },

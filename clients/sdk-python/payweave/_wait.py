@@ -40,12 +40,12 @@ def wait_until(
         except PayweaveError as error:
             if time.monotonic() < end:
                 raise
-            raise WaitError(f"it is still {state} after {within:g} s") from error
+            raise WaitError(f"the state is still {state} after {within:g} s") from error
         state, is_wanted, is_final = look(found)
         if is_wanted:
             return found
         if is_final:
-            raise WaitError(f"it is {state}, which is final")
+            raise WaitError(f"the state is {state}, which is final")
         if time.monotonic() + every > end:
-            raise WaitError(f"it is still {state} after {within:g} s")
+            raise WaitError(f"the state is still {state} after {within:g} s")
         time.sleep(every)

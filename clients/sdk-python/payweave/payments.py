@@ -134,7 +134,7 @@ class PaymentCalls:
         except PayweaveError as error:
             if error.reason != "PAYMENT_NOT_FOUND":
                 raise
-            raise WebhookError("the push is about no payment of this merchant") from error
+            raise WebhookError("the merchant has no payment with the id of the push") from error
         if payment["transaction_request"]["id"] != push.transaction_id:
             raise WebhookError("the body of the push is about another payment than its header")
         return push, payment

@@ -68,7 +68,7 @@ def read_push(headers: Mapping[str, str], raw_body: bytes) -> Push:
         fields = cast("dict[str, Any]", request) if isinstance(request, dict) else {}
         transaction_id = fields.get("id")
     if not isinstance(transaction_id, str):
-        raise WebhookError("the body is no push about a payment")
+        raise WebhookError("the body is not a push about a payment")
     return Push(
         delivery_id,
         attempt,
@@ -106,14 +106,14 @@ def verify_onboarding_callback(
     signature = _header(headers, "pw-signature")
     if not verify_signature(signature, raw_body, signing_secrets, tolerance=tolerance, now=now):
         raise WebhookError(
-            "the signature is malformed, too old, or made with none of the secrets"
+            "the signature is malformed, too old, or matches none of the secrets"
         )
     try:
         token = open_value(_header(headers, "authorisation-token"), keys, "authorisation-token")
     except WebhookError:
         raise
     except ValueError as error:
-        raise WebhookError("authorisation-token does not open") from error
+        raise WebhookError("authorisation-token cannot be decrypted with this key") from error
     callback = SignedCallback(*_ids(headers), cast(OnboardingCallback, _parse(raw_body)))
     sent = authorisation_token
     if not isinstance(sent, str):
@@ -156,7 +156,7 @@ def verify_signature(
 def _ids(headers: Mapping[str, str]) -> tuple[str, int, str]:
     attempt = _header(headers, "PW-delivery-attempt")
     if re.fullmatch("[0-9]{1,9}", attempt) is None:
-        raise WebhookError("PW-delivery-attempt is no number")
+        raise WebhookError("PW-delivery-attempt is not a number")
     return _header(headers, "PW-delivery-id"), int(attempt), _header(headers, "PW-event-id")
 
 
@@ -174,9 +174,9 @@ def _parse(raw_body: bytes) -> dict[str, Any]:
         # Numbers with decimals as text: a float is not exact.
         body = json.loads(raw_body.decode(), parse_float=str, object_hook=_with_text_amount)
     except (ValueError, RecursionError) as error:
-        raise WebhookError("the body is no JSON object") from error
+        raise WebhookError("the body is not a JSON object") from error
     if not isinstance(body, dict):
-        raise WebhookError("the body is no JSON object")
+        raise WebhookError("the body is not a JSON object")
     return cast("dict[str, Any]", body)
 
 

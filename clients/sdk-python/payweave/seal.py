@@ -46,14 +46,14 @@ def open_value(sealed: str, keys: Sequence[SealingKey], purpose: Purpose) -> str
     try:
         data = base64.b64decode(sealed, validate=True)
     except ValueError as error:
-        raise ValueError("it is no sealed value") from error
+        raise ValueError("the value is not sealed") from error
     is_long = len(data) >= _HEADER_BYTES + _IV_BYTES + _TAG_BYTES
     if not is_long or not data.startswith(_WIRE_VERSION):
-        raise ValueError("it is no sealed value")
+        raise ValueError("the value is not sealed")
     named = data[:_HEADER_BYTES]
     key = next((candidate for candidate in keys if _header(candidate) == named), None)
     if key is None:
-        raise ValueError(f"it is sealed under key {named[1:].hex()}, which is not here")
+        raise ValueError(f"the value is sealed under key {named[1:].hex()}, not under the given one")
     iv_end = _HEADER_BYTES + _IV_BYTES
     cipher = _cipher(key)
     from cryptography.exceptions import InvalidTag
@@ -61,7 +61,7 @@ def open_value(sealed: str, keys: Sequence[SealingKey], purpose: Purpose) -> str
     try:
         return cipher.decrypt(data[_HEADER_BYTES:iv_end], data[iv_end:], purpose.encode()).decode()
     except InvalidTag as error:
-        raise ValueError(f"it is not sealed as {purpose} with this key") from error
+        raise ValueError(f"the value is not sealed as {purpose} with this key") from error
 
 
 def _header(key: SealingKey) -> bytes:

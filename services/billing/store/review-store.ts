@@ -57,7 +57,7 @@ const againStatement = sql(
    where bill_payment_id = $1 and lease_token = $2 and state = 'review'`,
 )
 
-/** Has the back end asked again, from the beginning of the schedule. */
+/** Makes the next enquiry due, from the beginning of the schedule. */
 export async function enquireAgain(
   tx: Queryable,
   billPaymentId: string,

@@ -372,12 +372,12 @@ class Waits(TestCase):
 
     def test_a_wait_ends_with_an_error_when_the_state_cannot_come_or_the_time_is_over(self):
         _, client = self.against(self.state("Expired"))
-        with self.assertRaisesRegex(WaitError, "^it is Expired, which is final$"):
+        with self.assertRaisesRegex(WaitError, "^the state is Expired, which is final$"):
             client.payments.wait_for("p1", "paid")
         server, client = self.against(self.state("Pending"))
         start = time.monotonic()
         with patch("time.monotonic", lambda: start + (60 if len(server.seen) > 1 else 0)):
-            with self.assertRaisesRegex(WaitError, "^it is still Pending after 60 s$"):
+            with self.assertRaisesRegex(WaitError, "^the state is still Pending after 60 s$"):
                 client.payments.wait_for("p1", "paid", every=0.001)
         self.assertEqual(len(server.seen), 2)
 
@@ -389,7 +389,7 @@ class Waits(TestCase):
                 client.payments.wait_for("p1", "paid", within=within, every=0.001)
             if len(server.seen) == 3:
                 break
-        self.assertEqual(str(raised.exception), f"it is still Pending after {within} s")
+        self.assertEqual(str(raised.exception), f"the state is still Pending after {within} s")
         self.assertEqual(len(server.seen), 3)
 
     def test_each_read_of_a_wait_takes_the_options_of_a_call(self):

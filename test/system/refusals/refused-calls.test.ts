@@ -155,7 +155,7 @@ describe('a call of POST /payments/request is refused, and nothing of it is stor
     },
   )
 
-  it('a call of POST /payments/request is refused, and nothing of it is stored or sent, when the body is no JSON object', async () => {
+  it('a call of POST /payments/request is refused, and nothing of it is stored or sent, when the body is not a JSON object', async () => {
     for (const body of ['', '{', '[]', '"text"', 'null', '17', '{"a":1}}', '\u0000']) {
       const answer = await shop.call('POST', '/payments/request', { body })
       expectRefused(answer, { status: 400, errorCode: 'INVALID_JSON' })

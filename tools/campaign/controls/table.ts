@@ -10,7 +10,7 @@ export type Control = {
   rule: string
   /** Operations that expose it. */
   kinds: readonly Kind[]
-  /** Rows of the table of faults, by commas; none if not given. */
+  /** Rows of the table of faults, comma-separated; none if not given. */
   faults?: string
   minutes?: number
   ratePerS?: number

@@ -145,7 +145,7 @@ export declare type ListEventDeadLettersResponse = Message<"payweave.events.v1.L
 export declare const ListEventDeadLettersResponseSchema: GenMessage<ListEventDeadLettersResponse>;
 
 /**
- * Has an event published or processed again.
+ * Publishes or processes an event again.
  *
  * @generated from message payweave.events.v1.RetryEventDeadLetterRequest
  */

@@ -143,7 +143,7 @@ export declare type SeenResponse_Known = Message<"payweave.events.v1.SeenRespons
 export declare const SeenResponse_KnownSchema: GenMessage<SeenResponse_Known>;
 
 /**
- * Has a consumer process events that the broker did not take.
+ * Processes events that the broker did not take.
  *
  * @generated from message payweave.events.v1.ProcessEventsRequest
  */

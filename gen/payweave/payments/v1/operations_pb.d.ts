@@ -457,7 +457,7 @@ export declare type ListProcessingAttemptsResponse = Message<"payweave.payments.
 export declare const ListProcessingAttemptsResponseSchema: GenMessage<ListProcessingAttemptsResponse>;
 
 /**
- * Has the back end asked for the outcome of an attempt now.
+ * Asks the back end for the outcome of an attempt now.
  *
  * @generated from message payweave.payments.v1.EnquireAttemptRequest
  */
@@ -491,7 +491,7 @@ export declare type EnquireAttemptResponse = Message<"payweave.payments.v1.Enqui
 export declare const EnquireAttemptResponseSchema: GenMessage<EnquireAttemptResponse>;
 
 /**
- * Has the back end asked for a refund once more now.
+ * Sends a refund to the back end once more now.
  *
  * @generated from message payweave.payments.v1.RepeatRefundRequest
  */
