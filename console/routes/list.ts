@@ -205,15 +205,16 @@ export function chained(
 }
 
 /**
- * One line. A spreadsheet takes a cell that begins with one of these characters for a formula, so it gets an apostrophe
- * (OWASP, CSV injection), also where one begins a cell for a spreadsheet that separates cells by semicolons or tabs. An amount
- * below zero stays a number.
+ * One line. A spreadsheet takes a cell that begins with one of these characters for a formula, so an apostrophe stands before it
+ * (OWASP, CSV injection). A spreadsheet that separates cells by semicolons or tabs does not see our quotes, so an apostrophe also
+ * stands where one of them, or a line break, begins a cell inside of the text. An amount below zero stays a number.
  */
 export function csvLine(cells: readonly string[]): string {
   const safe = cells.map((cell) => {
     const isNumber = /^-?\d+(\.\d+)?$/.test(cell)
-    const isFormula = /^[=+\-@\t\r\n|%]|[;\t]\s*[=+\-@|%]/.test(cell)
-    const text = !isNumber && isFormula ? `'${cell}` : cell
+    const text = isNumber
+      ? cell
+      : cell.replaceAll(/(?:^|[;\t\r\n])[\p{Zs}"]*(?=[=+\-@|%])/gu, "$&'")
     return /[",;\t\r\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
   })
   return `${safe.join(',')}\r\n`
