@@ -61,7 +61,7 @@ export const auditCommands: Command[] = [
     name: 'audit actions',
     operands: '',
     summary:
-      'Lists who had payments or institution ask a back end again or send a call once more, newest first by service.',
+      'Lists who had a back end asked again, a call sent once more or a refund settled by hand, newest first by service.',
     options: {
       ...servicesOptions(actionParts),
       caller: filterOptions.caller,

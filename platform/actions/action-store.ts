@@ -1,4 +1,4 @@
-// Statements on the audit of actions: who had the service ask a back end again, or send a call once more.
+// Statements on the audit of actions: who had the service ask a back end again, send a call once more, or settle a refund.
 import { newId } from '#core/identity/id.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import { auditName, currentContext } from '#platform/rpc/context.ts'

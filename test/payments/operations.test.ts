@@ -1,5 +1,6 @@
 // Tests what the staff sees of payments: refunds without a good end, and calls that the back end does not take.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Client, Code } from '@connectrpc/connect'
@@ -14,6 +15,7 @@ import {
 } from '#gen/payweave/payments/v1/operations_pb.js'
 import { PayerState } from '#gen/payweave/payments/v1/payments_pb.js'
 import { listActions } from '#platform/actions/action-store.ts'
+import { recordRefundPaidByHand } from '../../services/payments/store/operations-store.ts'
 import { runHere } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
 import { at, bearer, type Harness, payer, startHarness } from './harness.ts'
@@ -110,7 +112,7 @@ describe('refunds that wait', () => {
     expect(await refundShown(paymentId)).toBe(RefundState.FAILED)
     const { settleTime } = await settle('by bank transfer')
     expect(await refundShown(paymentId)).toBe(RefundState.SETTLED)
-    expect((await settle('again')).settleTime).toEqual(settleTime)
+    expect((await settle('again', 'administrator')).settleTime).toEqual(settleTime)
     const { refunds } = await list(WaitingRefundState.FAILED, '', 200)
     expect(refunds.map((one) => one.refundId)).not.toContain(refundId)
     const kept = {
@@ -119,6 +121,24 @@ describe('refunds that wait', () => {
     }
     expect(await harness.db.rows(kept, [])).toEqual([
       { settled_by: 'console:finance@example.com', note: 'by bank transfer' },
+    ])
+    const audited = await listActions(harness.db, { caller: '', target: refundId }, undefined, 10)
+    const caller = 'console:finance@example.com'
+    expect(audited).toMatchObject([{ action: 'settle_refund', caller, note: 'by bank transfer' }])
+    expect(audited).toHaveLength(1)
+  })
+
+  it('a refund that was paid by hand before the audit had it is there after the migration', async () => {
+    const { refundId } = await refund()
+    await harness.reports.reportRefund({ refundId, outcome: TransferOutcome.FAILED })
+    const caller = 'console:finance@example.com'
+    const settled = await recordRefundPaidByHand(harness.db, refundId, caller, 'in cash')
+    const migration = 'services/payments/migrations/0021-settled-refunds-in-audit.sql'
+    await harness.db.run({ name: 'test_migrate', text: await readFile(migration, 'utf8') }, [])
+    const audited = await listActions(harness.db, { caller: '', target: refundId }, undefined, 10)
+    const actionTime = settled?.settleTime
+    expect(audited).toMatchObject([
+      { action: 'settle_refund', caller, note: 'in cash', actionTime },
     ])
   })
 })

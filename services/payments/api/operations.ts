@@ -37,8 +37,8 @@ const kinds: Record<Task['kind'], CallKind> = {
 /**
  * The handlers of PaymentOperationsService. `settleRefund` refuses a refund that has not failed, `retryCall` a call
  * that is not open, `enquireAttempt` and `repeatRefund` what has an outcome, with CHARGE_NOT_FOUND, `listProcessingAttempts` a bad page
- * token with INVALID_PARAMETER. All reject as a Queryable does. What asks again, or sends a call once more, writes an action of its caller
- * in the same transaction.
+ * token with INVALID_PARAMETER. All reject as a Queryable does. What asks again, sends a call once more, or settles a refund, writes an
+ * action of its caller in the same transaction.
  */
 export function paymentOperationsService(
   db: Database,
@@ -63,12 +63,7 @@ export function paymentOperationsService(
       }
     },
     async settleRefund({ refundId, note }) {
-      const settledBy = auditName(currentContext()?.caller)
-      const settleTime = await recordRefundPaidByHand(db, refundId, settledBy, note)
-      if (settleTime === undefined) {
-        throw new Failure('CHARGE_NOT_FOUND', 'no refund with this id has failed')
-      }
-      return { settleTime: timestampOf(settleTime) }
+      return { settleTime: timestampOf(await settleRefund(db, refundId, note)) }
     },
     async listFailingCalls({ minAttempts }) {
       const attempts = minAttempts === 0 ? defaultMinAttempts : minAttempts
@@ -105,6 +100,19 @@ export function paymentOperationsService(
       }
     },
   }
+}
+
+/** Stores that the caller has paid a failed refund by hand, and the action of the one who did so first; when that was. */
+function settleRefund(db: Database, refundId: string, note: string): Promise<Date> {
+  const settledBy = auditName(currentContext()?.caller)
+  return db.transaction(async (tx) => {
+    const settled = await recordRefundPaidByHand(tx, refundId, settledBy, note)
+    if (settled === undefined) {
+      throw new Failure('CHARGE_NOT_FOUND', 'no refund with this id has failed')
+    }
+    if (settled.isFirst) await recordAction(tx, { action: 'settle_refund', target: refundId, note })
+    return settled.settleTime
+  })
 }
 
 /** What has the back end asked again, or a call sent to it once more, now. */

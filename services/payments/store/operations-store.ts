@@ -67,22 +67,27 @@ const paidByHandStatement = sql(
      on conflict (refund_id) do nothing returning settle_time
    )
    select coalesce((select settle_time from made),
-     (select settle_time from refund_settled where refund_id = $1)) as "settleTime"`,
+     (select settle_time from refund_settled where refund_id = $1)) as "settleTime",
+     exists (select from made) as "isFirst"`,
 )
 
-/** Stores that a failed refund was paid by hand; undefined for a refund that has not failed. The first note counts. */
+/**
+ * Stores that a failed refund was paid by hand; undefined for a refund that has not failed. The first note counts: `isFirst` is whether
+ * this one is stored.
+ */
 export async function recordRefundPaidByHand(
   db: Queryable,
   refundId: string,
   settledBy: string,
   note: string,
-): Promise<Date | undefined> {
-  const row = await db.row<{ settleTime: Date | null }>(paidByHandStatement, [
+): Promise<{ settleTime: Date; isFirst: boolean } | undefined> {
+  const row = await db.row<{ settleTime: Date | null; isFirst: boolean }>(paidByHandStatement, [
     refundId,
     settledBy,
     note,
   ])
-  return row?.settleTime ?? undefined
+  const { settleTime = null, isFirst = false } = row ?? {}
+  return settleTime === null ? undefined : { settleTime, isFirst }
 }
 
 /** A call to the back end that has failed so far. */
