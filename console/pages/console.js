@@ -10,14 +10,17 @@ function isTyping(target) {
   return target.closest('input, select, textarea, [contenteditable]') !== null
 }
 
+// To a link or the row itself: Enter never sends a form.
 function moveRow(step) {
-  const used = 'a[href], button'
   const all = [...document.querySelectorAll('main tbody tr')]
-  const rows = all.filter((row) => row.querySelector(used) !== null)
+  const rows = all.filter((row) => row.querySelector('a[href], button') !== null)
   if (rows.length === 0) return
   const at = rows.findIndex((row) => row.contains(document.activeElement))
   const next = at < 0 ? (step > 0 ? 0 : rows.length - 1) : at + step
-  rows[Math.min(Math.max(next, 0), rows.length - 1)].querySelector(used).focus()
+  const row = rows[Math.min(Math.max(next, 0), rows.length - 1)]
+  const link = row.querySelector('a[href]')
+  if (link === null) row.tabIndex = -1
+  ;(link ?? row).focus()
 }
 
 function listenForKeys() {

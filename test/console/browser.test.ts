@@ -26,6 +26,22 @@ describeInTab((signedIn) => {
     expect(await page.getByRole('dialog').count()).toBe(0)
   })
 
+  it('keys walk rows without a link and press none of their buttons', async () => {
+    const tab = signedIn()
+    const { calls } = tab.harness.peers
+    const page = await tab.open(`${projectBase(tab)}/receivers`)
+    const row = page.locator('main tbody tr').first()
+    expect(await row.locator('a[href]').count()).toBe(0)
+    await page.keyboard.press('j')
+    expect(await row.and(page.locator(':focus')).count()).toBe(1)
+    calls.length = 0
+    await page.keyboard.press('Enter')
+    // The Tab key leads from the row to its first button, which Enter presses.
+    await page.keyboard.press('Tab')
+    await follow(page, () => page.keyboard.press('Enter'))
+    expect(calls.filter(({ rpc }) => rpc === 'CreateReplayJob')).toHaveLength(1)
+  })
+
   it('a branding is tried in the preview before it is stored', async () => {
     const tab = signedIn()
     const page = await tab.open(`${projectBase(tab)}/branding`)

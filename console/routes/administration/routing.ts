@@ -30,7 +30,7 @@ import { firstRows, idIn, noneMatches, oneOf, sendCsv, withFilters } from '../li
 const path = '/routing'
 const kinds = ['charge', 'payout'] as const
 /** Most rows of routes have a form. The file has all. */
-const pageSize = 24
+const pageSize = 23
 
 /** Registers `/routing`, its file and its forms. */
 export function registerRouting(
