@@ -120,3 +120,12 @@ it.each(['calls', 'tasks'])(
     expect(retries).toBe(200)
   },
 )
+
+it('Stuck says where its lists of calls and tasks end', async () => {
+  const ends = 'Here and in the CSV file are the oldest 200.'
+  const text = await eventually(async () => {
+    const page = await browser.get('/stuck')
+    return page.text.includes('Profiles and consents') ? page.text : false
+  })
+  expect(text.split(ends)).toHaveLength(3)
+})

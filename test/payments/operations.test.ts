@@ -1,4 +1,5 @@
 // Tests what the staff sees of payments: refunds without a good end, and calls that the back end does not take.
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -305,5 +306,19 @@ describe('calls that fail', () => {
       harness.backend.state.isDown = false
       rmSync(dir, { recursive: true })
     }
+  })
+
+  it('calls that fail are listed oldest first, however often each is put off', async () => {
+    const { paymentId } = await harness.one()
+    const made = Array.from({ length: 4 }, () => randomUUID())
+    for (const [at, subjectId] of made.entries()) {
+      const text = `insert into task (subject_id, kind, project_id, payment_id, attempts, create_time, next_time)
+        values ($1, 'payout', $2, $3, 900, business_now() + $4 * interval '1 second',
+          clock_now() + (20 - $4) * interval '1 day')`
+      const values = [subjectId, harness.projectId, paymentId, at]
+      await harness.db.run({ name: 'test_failing_task', text }, values)
+    }
+    const { calls } = await as('support', () => operations.listFailingCalls({ minAttempts: 900 }))
+    expect(calls.map(({ subjectId }) => subjectId)).toEqual(made)
   })
 })

@@ -201,12 +201,20 @@ function retryForm({ subjectId, kind }: FailingCall): Form {
   }
 }
 
+/** Most calls and tasks that their services answer. */
+const maxListed = 200
+
+/** The note of a list that may have more than its service answers; its file ends there too. */
+function cutOf(listed: unknown[]): string {
+  return listed.length < maxListed ? '' : ` Here and in the CSV file are the oldest ${maxListed}.`
+}
+
 function callsSection({ request, query, may }: Work, calls: FailingCall[]): Section {
   const { rows, nextPageToken } = rowsAt(calls, query.get('calls'), pageSize)
   const mayRetry = may('payweave.payments.v1.PaymentOperationsService/RetryCall')
   return {
     heading: 'Calls to the back end',
-    note: 'These have failed at least three times. They are repeated for ever, at most a minute apart.',
+    note: `These have failed at least three times. They are repeated for ever, at most a minute apart.${cutOf(calls)}`,
     table: {
       head: ['Due since', 'For', 'Payment', 'Attempts', 'Next', 'Retry'],
       empty: 'The back end takes every call.',
@@ -233,7 +241,7 @@ function tasksSection({ request, query, may }: Work, tasks: BackendTask[]): Sect
   const mayRetry = may('payweave.accounts.v1.BackendTaskService/RetryBackendTask')
   return {
     heading: 'Profiles and consents',
-    note: 'The back end has not taken these for at least three times. They are repeated for ever, at most a minute apart.',
+    note: `The back end has not taken these for at least three times. They are repeated for ever, at most a minute apart.${cutOf(tasks)}`,
     table: {
       head: ['Due since', 'For', 'Review or challenge', 'Project', 'Attempts', 'Next', 'Retry'],
       empty: 'The back end takes every profile and every challenge.',

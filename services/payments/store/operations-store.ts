@@ -105,10 +105,11 @@ const failingStatement = sql(
   'task_list_failing',
   `select subject_id as "subjectId", kind, project_id as "projectId", payment_id as "paymentId",
      attempts, create_time as "createTime", next_time as "nextTime"
-   from task where done_time is null and attempts >= $1 order by next_time limit $2`,
+   from task where done_time is null and attempts >= $1
+   order by create_time, subject_id, kind limit $2`,
 )
 
-/** Open tasks with at least `minAttempts` attempts, ordered by due time. Locks nothing. */
+/** Open tasks with at least `minAttempts` attempts, the oldest first. Locks nothing. */
 export function listFailingCalls(
   db: Queryable,
   minAttempts: number,

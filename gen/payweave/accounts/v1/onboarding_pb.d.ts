@@ -529,7 +529,7 @@ export declare const ListBackendTasksRequestSchema: GenMessage<ListBackendTasksR
  */
 export declare type ListBackendTasksResponse = Message<"payweave.accounts.v1.ListBackendTasksResponse"> & {
   /**
-   * The calls that are due next, at most 200.
+   * The calls, oldest first, at most 200.
    *
    * @generated from field: repeated payweave.accounts.v1.BackendTask tasks = 1;
    */

@@ -279,7 +279,7 @@ export declare const ListFailingCallsRequestSchema: GenMessage<ListFailingCallsR
  */
 export declare type ListFailingCallsResponse = Message<"payweave.payments.v1.ListFailingCallsResponse"> & {
   /**
-   * The calls that are due next, at most 200.
+   * The calls, oldest first, at most 200.
    *
    * @generated from field: repeated payweave.payments.v1.FailingCall calls = 1;
    */

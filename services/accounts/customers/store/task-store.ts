@@ -75,10 +75,10 @@ const failingStatement = sql(
    left join challenge c on t.kind = 'request_consent' and c.challenge_id = t.subject_id
    where t.done_time is null and t.attempts >= $1
      and coalesce(r.project_id, c.project_id) is not null
-   order by t.next_time limit $2`,
+   order by t.create_time, t.subject_id, t.kind limit $2`,
 )
 
-/** Open tasks with at least `minAttempts` attempts, ordered by due time. Locks nothing. */
+/** Open tasks with at least `minAttempts` attempts, the oldest first. Locks nothing. */
 export function listFailingTasks(
   db: Queryable,
   minAttempts: number,
