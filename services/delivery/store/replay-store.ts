@@ -59,7 +59,9 @@ const insertStatement = sql(
      job_id, project_id, idempotency_key, kind, states, from_at, to_at, rate_per_s, fingerprint,
      origin, subject_id, state, next_step_at, created_at
    )
-   select $1, $2, $3, $4, $5::text[], $6, least($7, now), $8, $9, origin, subject_id, ${runs}, now, now
+   select $1, $2, $3, $4, $5::text[], coalesce($6, (
+       select created_at from delivery where project_id = $2 order by created_at, delivery_id limit 1
+     ), now), least($7, now), $8, $9, origin, subject_id, ${runs}, now, now
    from (
      select date_trunc('milliseconds', clock_now()) as now, $10::text as origin, $11::text as subject_id
    ) as clock
@@ -71,10 +73,9 @@ const byKeyStatement = sql(
   `select ${shown}, fingerprint from replay_job where project_id = $1 and idempotency_key = $2`,
 )
 
-const firstTime = new Date(0)
 const firstId = '00000000-0000-0000-0000-000000000000'
 
-/** Creates a job, or returns the one that the same key has made. */
+/** Creates a job, or returns the one that the same key has made. One without a lower bound begins at the project's oldest delivery. */
 export function createReplayJob(db: Database, job: NewReplayJob): Promise<ReplayJob> {
   const { projectId, idempotencyKey } = job
   return db.transaction(async (tx) => {
@@ -84,7 +85,7 @@ export function createReplayJob(db: Database, job: NewReplayJob): Promise<Replay
       idempotencyKey,
       job.kind ?? null,
       job.states,
-      job.fromAt ?? firstTime,
+      job.fromAt ?? null,
       job.toAt ?? null,
       job.ratePerS,
       job.fingerprint,

@@ -35,7 +35,8 @@ export declare type ReplayFilter = Message<"payweave.delivery.v1.ReplayFilter"> 
   state: DeliveryState;
 
   /**
-   * Only deliveries whose event was processed at this time or later. Of 1970 or later. Unset: no lower bound.
+   * Only deliveries whose event was processed at this time or later. Of 1970 or later. Unset: no lower bound; the
+   * job then has the time of the project's oldest delivery.
    *
    * @generated from field: google.protobuf.Timestamp from_time = 3;
    */
