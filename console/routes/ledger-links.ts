@@ -47,7 +47,10 @@ export function accountWord(address: LedgerAddress | undefined): string {
 
 const institutionTypes: ReadonlySet<string> = new Set(['p2p', 'inttransfer', 'deposit', 'cashout'])
 
-/** What a transfer was for, as a link to its page; a reversal has that of the transfer which it reverses. */
+/**
+ * What a transfer was for, as a link to its page; a reversal has that of the transfer which it reverses. One that was posted after its hold
+ * had expired names its movement, since it has another id.
+ */
 export function aboutCell({ projectId, transferId, reversesId, details }: Transfer): Cell {
   const { method = '', reference = '', metadata = {} } = details ?? {}
   const base = `/projects/${projectId}`
@@ -59,7 +62,9 @@ export function aboutCell({ projectId, transferId, reversesId, details }: Transf
     return { text: 'bill payment', href: `${base}/bills/${reference}` }
   }
   if (institutionTypes.has(method)) {
-    return { text: 'transfer', href: `${base}/transfers/${reversesId || transferId}` }
+    const lateId = metadata['movement_id'] ?? ''
+    const movementId = isUuid(lateId) ? lateId : reversesId || transferId
+    return { text: 'transfer', href: `${base}/transfers/${movementId}` }
   }
   return text('')
 }

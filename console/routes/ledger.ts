@@ -13,6 +13,7 @@ import type {
   RefusedSettlement,
 } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import type { Clients } from '../clients.ts'
+import type { May } from '../http/shell.ts'
 import { asFile, type Work, type Worker } from '../http/work.ts'
 import {
   amount,
@@ -29,7 +30,7 @@ import { money, timeOf, wordOf } from '../pages/words.ts'
 import { orUndefined } from './found.ts'
 import { claimNotices, decideClaimed, readClaims, type ShowClaim } from './inbox/claims.ts'
 import { retryOf } from './inbox/items.ts'
-import { aboutCell, accountCell, ledgerPath } from './ledger-links.ts'
+import { aboutCell, accountCell, ledgerFact, ledgerPath } from './ledger-links.ts'
 import { formId, idIn, nextPageUrl, noneMatches, sendCsv, withFilters } from './list.ts'
 
 type Options = { worker: Worker; clients: Clients }
@@ -126,7 +127,7 @@ async function show(work: Work, clients: Clients) {
   const [settlements, last, entry] = await Promise.all([
     readRefused(work, clients, { pageToken: query.get('page') ?? '', pageSize }),
     clients.ledger.getLastLedgerCheck({}),
-    entryOf(clients, query.get('project') ?? '', query.get('id') ?? ''),
+    entryOf(work, clients),
   ])
   const claim = await readClaims(
     work,
@@ -209,12 +210,14 @@ function findingsOf(
 }
 
 /** The T-account of an entry, or that there is none. */
-async function entryOf({ ledger }: Clients, projectId: string, id: string): Promise<Section> {
+async function entryOf({ query, may }: Work, { ledger }: Clients): Promise<Section> {
+  const projectId = query.get('project') ?? ''
+  const id = query.get('id') ?? ''
   if (!isUuid(projectId) || !isUuid(id)) return {}
   const transfer = await orUndefined(() => ledger.getTransfer({ projectId, transferId: id }))
   if (transfer?.transfer !== undefined) return transferSection(transfer.transfer)
   const hold = await orUndefined(() => ledger.getHold({ projectId, holdId: id }))
-  if (hold?.hold !== undefined) return holdSection(hold.hold)
+  if (hold?.hold !== undefined) return holdSection(hold.hold, may)
   return { warning: 'The project has neither a transfer nor a hold with this id.' }
 }
 
@@ -253,17 +256,20 @@ function lineOf(projectId: string, { address, amount: moved }: Posting): Cell[] 
   ]
 }
 
-function holdSection(hold: Hold): Section {
-  const { amount: held, details } = hold
+function holdSection(hold: Hold, may: May): Section {
+  const { amount: held, details, projectId } = hold
+  const reference = details?.reference ?? ''
   return {
     facts: [
       ['Hold', code(hold.holdId)],
       ['State', { state: wordOf(HoldState, hold.state) }],
-      ['Account', accountCell(hold.projectId, hold.address)],
+      ['Account', accountCell(projectId, hold.address)],
       ['Amount', amount(money(held?.minorUnits ?? 0n, held?.currency ?? ''))],
       ['Created', { at: hold.createTime }],
       ['Expires', { at: hold.expireTime }],
-      ['Reference', text(details?.reference ?? '')],
+      ['Reference', text(reference)],
+      // What was posted after the hold had expired has an id of its own.
+      ...(reference === '' ? [] : ledgerFact(may, projectId, reference)),
     ],
     rpc: 'payweave.accounts.v1.LedgerService/GetHold',
   }

@@ -107,7 +107,8 @@ describe('a movement whose hold has expired', () => {
       expect(await used()).toEqual([20_000n, 20_000n])
       expect(await requireHold(db, projectId, movementId)).toMatchObject({ state: 'expired' })
       const transfer = await requireTransfer(db, projectId, lateTransferId(movementId))
-      expect(transfer.details).toMatchObject({ reference: 'T-1', method: 'cashout' })
+      const metadata = { movement_id: movementId }
+      expect(transfer.details).toMatchObject({ reference: 'T-1', method: 'cashout', metadata })
       expect(transfer.postTime).toEqual(posted.postTime)
       await expect(complete(wanted, 18_000n)).rejects.toMatchObject({ reason: 'LEDGER_CONFLICT' })
       await expect(cancelMovement(movements, wanted)).rejects.toMatchObject({

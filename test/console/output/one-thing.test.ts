@@ -49,6 +49,14 @@ it('a transfer leads to the payment, the bill payment or the transfer that it wa
       href: `${base}/transfers/${reversesId}`,
     })
   }
+  // Posted after its hold had expired, and the reversal of that.
+  const late = { metadata: { movement_id: paymentId } }
+  for (const reversed of ['', reversesId]) {
+    expect(about('cashout', late, reversed)).toEqual({
+      text: 'transfer',
+      href: `${base}/transfers/${paymentId}`,
+    })
+  }
   for (const unknown of [
     about('float'),
     about('payment', { metadata: { payment_id: '../bills' } }),
@@ -170,4 +178,13 @@ it('each payer with a link has a QR code file, and a page with one payer who can
   const none = [false, false, true, 404]
   const all = [true, true, false, 200]
   expect(shownTo).toEqual([none, none, all, all])
+})
+
+it('an expired hold leads to the transfers of its reference, since what was posted later has another id', async () => {
+  const { staff, projects } = harness.peers
+  const browser = await harness.signedIn('ama')
+  const { text } = await browser.get(
+    `/ledger?project=${projects.demo.projectId}&id=${staff.holdId}`,
+  )
+  expect(text).toMatch(/<dt>Ledger<\/dt><dd><a [^>]*href="\/projects\/[^"]+\/ledger\?reference=/)
 })

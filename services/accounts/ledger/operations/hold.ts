@@ -172,8 +172,8 @@ export async function postPosting(tx: Queryable, draft: HoldPosting): Promise<Po
 
 /**
  * Posts the lines of a hold that is closed to `postHold`, mostly because it has expired: releases it if nobody has, and debits what is
- * available now, once. The transfer has the details of the hold and the id of `lateTransferId`, since a hold that expired has no transfer of its
- * own id. HOLD_NOT_FOUND; refuses lines as `postHold` does; INSUFFICIENT_FUNDS when too little is available. Follows `postHold` in
+ * available now, once. The transfer has the details of the hold, with the hold's id as `movement_id` of their metadata, and the id of
+ * `lateTransferId`, since a hold that expired has no transfer of its own id. HOLD_NOT_FOUND; refuses lines as `postHold` does; INSUFFICIENT_FUNDS when too little is available. Follows `postHold` in
  * one transaction, which has locked the holders of the lines in their order.
  */
 export async function postLate(
@@ -184,7 +184,8 @@ export async function postLate(
   const draft = holdPosting({ projectId, holdId: lateTransferId(holdId), lines })
   if (!isDebitedBy(hold, draft)) throw wrongDebit()
   await writeHoldReleased(tx, projectId, holdId)
-  return postDraft(tx, { ...draft, details: hold.details })
+  const metadata = { ...hold.details.metadata, movement_id: holdId.toLowerCase() }
+  return postDraft(tx, { ...draft, details: { ...hold.details, metadata } })
 }
 
 /** The id of the transfer that `postLate` posts. */
