@@ -245,14 +245,14 @@ export function noteSending() {
 }
 
 /**
- * Fills in a form: ticks what must be ticked or is `on` in the fields, and gives what is required and empty the text of its field, or any.
+ * Fills in a form: ticks what must be ticked or is `on` in the fields, gives each visible field its text, and what is required and empty any.
  * Returns the id of the form, empty for none.
  */
 export function fillIn(form, fields) {
   for (const element of form.elements) {
     const { type, name, required, value } = element
     if (type === 'checkbox') element.checked ||= required || fields[name] === 'on'
-    else if (required && fields[name] !== undefined) element.value = fields[name]
+    else if (type !== 'hidden' && fields[name] !== undefined) element.value = fields[name]
     else if (required && value === '') element.value = 'their statement'
   }
   return form.id

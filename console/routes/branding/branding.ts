@@ -19,13 +19,13 @@ import {
 } from '../../pages/blocks.ts'
 import { sendSections } from '../../pages/render.ts'
 import { merchantField, merchantOf, merchantsOf } from '../merchants.ts'
-import { type Texts, textsIn, textsOf, wantedIn } from './wanted.ts'
+import { shownName, type Texts, textsIn, textsOf, wantedIn } from './wanted.ts'
 
 type Options = { worker: Worker; clients: Clients }
 
 /** A byte more than a logo may have is read: the service refuses it with its rule. */
 const maxFileBytes = 64 * 1024 + 1
-const limits = { fileSize: maxFileBytes, files: 1, fields: 12, fieldSize: 1_000, parts: 13 }
+const limits = { fileSize: maxFileBytes, files: 1, fields: 16, fieldSize: 1_000, parts: 17 }
 const frame = 'preview'
 const updateRpc = 'payweave.accounts.v1.AccessService/UpdateMerchant'
 
@@ -79,7 +79,8 @@ async function update(work: ProjectWork, clients: Clients) {
   try {
     const { requireBranding } = await import('./preview.ts')
     requireBranding(wanted)
-    await clients.access.updateMerchant(wanted)
+    // Without a path the service would take the request for one of all fields.
+    if (wanted.updateMask.paths.length > 0) await clients.access.updateMerchant(wanted)
   } catch (error) {
     const mistakes = mistakesOf(error)
     if (mistakes === undefined) throw error
@@ -191,6 +192,13 @@ function formSection(
 ): Section {
   const base = pathOf(work)
   const texts = refused?.texts ?? textsOf(branding)
+  const shownTexts = Object.fromEntries(
+    Object.entries(textsOf(branding)).map(([name, stored]) => {
+      const shown = shownName(name)
+      // A form that was refused keeps what its first page showed.
+      return [shown, (refused && work.form.get(shown)) ?? stored]
+    }),
+  )
   const hasLogo = (branding?.logoDigest ?? '') !== ''
   const logo: Field[] = [
     {
@@ -224,7 +232,7 @@ function formSection(
     action: `${base}/update`,
     button: 'Store',
     rpc: updateRpc,
-    hidden: { merchant_id: merchantId },
+    hidden: { merchant_id: merchantId, ...shownTexts },
     fields: [
       ...labels.map(
         ([name, label]): Field => ({

@@ -36,14 +36,21 @@ export function textsOf(branding: Branding | undefined): Texts {
   }
 }
 
-/** The change that a form asks for. */
+/** The name under which a form says what its page showed of a text. */
+export function shownName(name: string): string {
+  return `shown_${name}`
+}
+
+/** The change that a form asks for: of texts those alone that differ from what its page showed. */
 export function wantedIn(work: ProjectWork, merchantId: string): Wanted {
   const { request, project, form } = work
   const { logo_png: file } = (request.body ?? {}) as { logo_png?: unknown }
   const logoPng = Buffer.isBuffer(file) ? file : Buffer.alloc(0)
   // A browser sends an empty file where none is chosen.
   const changesLogo = logoPng.length > 0 || form.get('remove_logo') === 'on'
-  const { color, support_email, support_phone, website_url } = textsIn(work)
+  const texts = textsIn(work)
+  const { color, support_email, support_phone, website_url } = texts
+  const changed = textFields.filter((name) => texts[name] !== form.get(shownName(name)))
   return {
     projectId: project.projectId,
     merchantId,
@@ -52,6 +59,6 @@ export function wantedIn(work: ProjectWork, merchantId: string): Wanted {
     supportPhone: support_phone,
     websiteUrl: website_url,
     logoPng,
-    updateMask: { paths: [...textFields, ...(changesLogo ? ['logo_png'] : [])] },
+    updateMask: { paths: [...changed, ...(changesLogo ? ['logo_png'] : [])] },
   }
 }
