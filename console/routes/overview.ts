@@ -12,6 +12,7 @@ import {
   PaymentState,
 } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { Clients } from '../clients.ts'
+import { answered, missingSection } from '../http/answered.ts'
 import type { ProjectWork, Worker } from '../http/work.ts'
 import { amount, type Section, type Tile, text } from '../pages/blocks.ts'
 import { type Bar, type Chart, highestOf } from '../pages/chart/chart.ts'
@@ -42,21 +43,41 @@ async function show(work: ProjectWork, clients: Clients) {
   const merchant = await merchantOf(work, clients, merchants, query.get('merchant'))
   const listOf = (breaker: BreakerState) =>
     clients.endpoints.listEndpoints({ projectId, breaker, pageSize: readReceivers })
-  const [summary, money, receivers] = await Promise.all([
+  const missing: string[] = []
+  const part = async <T>(
+    what: string,
+    calls: () => Promise<T>,
+    shown: (found: T) => Section[],
+  ): Promise<Section[]> => {
+    const found = await answered(missing, what, calls)
+    return found === undefined ? [] : shown(found)
+  }
+  const sections = await Promise.all([
     merchant === undefined
-      ? undefined
-      : clients.payments.getPaymentSummary({ projectId, merchantId: merchant.merchantId }),
-    clients.balances.listProjectBalances({ projectId }),
-    Promise.all(failingStates.map(listOf)),
+      ? [noMerchant]
+      : part(
+          'payments',
+          () => clients.payments.getPaymentSummary({ projectId, merchantId: merchant.merchantId }),
+          daySections,
+        ),
+    part(
+      'money held',
+      () => clients.balances.listProjectBalances({ projectId }),
+      ({ balances }) => [moneySection(balances, `/projects/${projectId}/balances`)],
+    ),
+    part(
+      'receivers that fail',
+      () => Promise.all(failingStates.map(listOf)),
+      (lists) => [receiversSection(lists, `/projects/${projectId}/receivers`)],
+    ),
   ])
   const chosen = { fields: [merchantField(merchants, merchant)] }
   return sendSections(reply, {
     title: project.name,
     sections: [
+      ...missingSection(missing),
       ...(merchants.length > 1 ? [{ filters: chosen }] : []),
-      ...(summary === undefined ? [noMerchant] : daySections(summary)),
-      moneySection(money.balances, `/projects/${projectId}/balances`),
-      receiversSection(receivers, `/projects/${projectId}/receivers`),
+      ...sections.flat(),
     ],
   })
 }

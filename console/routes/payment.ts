@@ -1,4 +1,5 @@
 // One payment: amounts, payers, payees, its link, what happened to it, and what may be done with it.
+
 import type { FastifyInstance } from 'fastify'
 import { Failure } from '#core/errors/errors.ts'
 import { randomId } from '#core/identity/id.ts'
@@ -16,6 +17,7 @@ import {
   PayoutState,
 } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { Clients } from '../clients.ts'
+import { answered, missingSection } from '../http/answered.ts'
 import { type ProjectWork, pathId, type Worker } from '../http/work.ts'
 import {
   amount,
@@ -95,21 +97,27 @@ async function show(work: ProjectWork, { clients, publicBaseUrl }: Options) {
   const { payment } = await clients.payments.getPayment(ids)
   if (payment === undefined) throw new Error('an answer without its payment')
   const ofMerchant = { ...ids, merchantId: payment.merchantId }
+  const missing: string[] = []
   const [history, pushes, approvals] = await Promise.all([
     clients.payments.listPaymentEvents(ofMerchant),
-    clients.merchantDeliveries.listPaymentPushes(ofMerchant),
+    answered(missing, 'pushes', () => clients.merchantDeliveries.listPaymentPushes(ofMerchant)),
     readApprovals(work, clients, payment),
   ])
   const byTwo = await approvalsSection(work, approvals, 'Refund by two people')
   const waits = approvals.some((one) => one.state === ApprovalState.WAITING)
   const pushesPath = `/projects/${ids.projectId}/pushes?subject=${ids.paymentId}`
-  const timeline = timelineOf(history, pushes.deliveries, `/projects/${ids.projectId}/pushes`)
+  const timeline = timelineOf(
+    history,
+    pushes?.deliveries ?? [],
+    `/projects/${ids.projectId}/pushes`,
+  )
   return sendPage(reply, 'payment', {
     title: `Payment ${payment.transactionId}`,
     notice: noticeOf(query, notices),
     amount: money(payment.amountMinor, payment.currency),
     state: wordOf(PaymentState, payment.state),
     before: [
+      ...missingSection(missing),
       { ...factsOf(work, payment), forms: waits ? [] : actionsOf(work, payment) },
       ...(approvals.length === 0 ? [] : [byTwo]),
       payersOf(work, payment, publicBaseUrl),
@@ -121,7 +129,7 @@ async function show(work: ProjectWork, { clients, publicBaseUrl }: Options) {
       timeline.length > shownLines
         ? { count: timeline.length - shownLines, href: pushesPath }
         : undefined,
-    after: [pushesOf(work, payment, pushes.deliveries)],
+    after: pushes === undefined ? [] : [pushesOf(work, payment, pushes.deliveries)],
   })
 }
 

@@ -77,6 +77,25 @@ it.each(['refuses', 'hangs'] as const)(
   },
 )
 
+it('while delivery does not answer, a payment keeps its facts and buttons, and Home its figures; both name what is missing', async () => {
+  const { projectId, payment } = harness.peers.projects.demo
+  const base = `/projects/${projectId}`
+  const path = `${base}/payments/${payment.paymentId}`
+  const form = /action="[^"]+\/(?:cancel|refund)"/
+  expect((await browser.get(path)).text).toMatch(form)
+  harness.stopped.set('delivery', 'refuses')
+  const one = await browser.get(path)
+  expect(one.status).toBe(200)
+  expect(one.text).toContain('since a service does not answer: pushes.')
+  expect(one.text).toMatch(form)
+  expect(one.text).not.toContain('<h2>Pushes</h2>')
+  const home = await browser.get(base)
+  expect(home.status).toBe(200)
+  expect(home.text).toContain('since a service does not answer: receivers that fail.')
+  expect(home.text).toContain('<h2>Today</h2>')
+  expect(home.text).toContain('<h2>Money held</h2>')
+})
+
 const parts = {
   accounts: /each institution, .*each project/,
   payments: /approvals of refunds, .*each failed refund, .*each rejected event of payments/,
