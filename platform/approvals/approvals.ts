@@ -139,16 +139,18 @@ function isDecidedBy(approval: Approval, { caller }: Actor, state: ApprovalState
   return approval.state === state && approval.decider === caller
 }
 
-/** A person as the console has named them since it does so by issuer and subject of the provider. */
-const byProvider = /^console:https?:\/\/[^#]+#./
+/** The issuer by which the console names a person; undefined for an e-mail address. */
+function issuerOf(name: string): string | undefined {
+  return /^console:(https?:\/\/[^#]+)#./.exec(name)?.[1]?.toLowerCase()
+}
 
 /**
- * Whether one of the two is a person by their provider's id and the other one by an e-mail address, as the previous release named
- * them: they may be the same person.
+ * Whether two people are named by different issuers, or one of them by an e-mail address, as the previous release named them: they may
+ * be the same person.
  */
 function isUnclear(name: string, { caller }: Actor): boolean {
   const arePeople = [name, caller].every((one) => one.startsWith('console:'))
-  return arePeople && byProvider.test(name) !== byProvider.test(caller)
+  return arePeople && issuerOf(name) !== issuerOf(caller)
 }
 
 /** Whether a name of the audit is the caller's; names of the previous release were addresses, in any case of letters. */

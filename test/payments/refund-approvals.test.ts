@@ -134,6 +134,22 @@ describe('a refund by hand', () => {
     expect(await stateOf(paymentId)).toBe('REFUNDED')
   })
 
+  it('nobody approves what may be their own request from before the issuer of people changed', async () => {
+    const of = (id: string) => ({ id })
+    const { projectId } = harness
+    const paymentId = await paid()
+    const refundBy = () => harness.byHand.refundPayment({ projectId, paymentId })
+    const { approval } = await as('finance', refundBy, of('https://a.example#u1'))
+    const key = { projectId, approvalId: approval?.approvalId ?? '' }
+    const other = of('https://b.example#u2')
+    const approving = as('finance', () => harness.approvals.approve(key), other)
+    expect(await reasonOf(approving)).toBe('APPROVAL_OWN')
+    expect(await stateOf(paymentId)).toBe('PAID')
+    await as('finance', () => harness.approvals.reject({ ...key, note: '' }), other)
+    const { approvals } = await list({ projectId, subjectId: paymentId })
+    expect(approvals).toMatchObject([{ state: ApprovalState.REJECTED }])
+  })
+
   it('a refund by hand up to the limit, or in a currency without one, needs nobody else', async () => {
     for (const paymentId of [await paid(limitMinor), await paid(limitMinor * 9n, 'JPY')]) {
       const { approval, payment } = await refund('ama', paymentId)
