@@ -54,6 +54,11 @@ function followLivePart() {
     showLocalTimes(fresh)
     part.replaceChildren(...fresh.childNodes)
   })
+  // An answer that is no stream ends it: the session is over, or a service is down.
+  source.addEventListener('error', () => {
+    if (source.readyState !== EventSource.CLOSED) return
+    document.getElementById('live-state').textContent = 'Not followed any more: reload the page.'
+  })
   source.addEventListener('end', () => {
     source.close()
     location.reload()

@@ -29,7 +29,7 @@ export function timelineOf(
   }))
   const pushed = deliveries.flatMap((delivery) =>
     delivery.attempts.map((attempt) => ({
-      at: timeOf(attempt),
+      at: endOf(attempt),
       sentence: `${delivery.eventType}, ${attemptSentence(attempt)}`,
       href: `${pushes}/${delivery.deliveryId}`,
     })),
@@ -39,7 +39,7 @@ export function timelineOf(
 }
 
 /** When an attempt had its outcome; the start of one that has none yet. */
-function timeOf({ startTime, durationMs, outcome }: Attempt): Time {
+export function endOf({ startTime, durationMs, outcome }: Attempt): Time {
   if (startTime === undefined || outcome === AttemptOutcome.STARTED) return startTime
   return timestampFromMs(timestampMs(startTime) + durationMs)
 }

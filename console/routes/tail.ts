@@ -9,6 +9,7 @@ import {
 import type { Clients } from '../clients.ts'
 import { asStream, type Worker } from '../http/work.ts'
 import { sendPage } from '../pages/render.ts'
+import { endOf } from '../pages/timeline.ts'
 import { timeOf, wordOf } from '../pages/words.ts'
 import { sendEvents, silence, sse } from './events.ts'
 
@@ -70,6 +71,6 @@ function shown({ deliveryId, kind, origin, attempt }: DeliveryChange) {
     origin,
     number: attempt?.number ?? 0,
     outcome: attempt?.status ? `${outcome} (${attempt.status})` : outcome,
-    time: timeOf(attempt?.startTime)?.iso,
+    time: timeOf(attempt && endOf(attempt))?.iso,
   }
 }

@@ -1,8 +1,10 @@
 // Pages that change by themselves, in a real browser: a live tail under a flood of changes, and a replay.
+import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { expect, it } from 'vitest'
 import { ReplayJobState } from '#gen/payweave/delivery/v1/replay_pb.js'
 import { expectAccessible, follow } from '../browser/visit.ts'
 import { eventually } from '../support/eventually.ts'
+import { time } from './rows.ts'
 import { describeInTab, projectBase } from './tab.ts'
 
 describeInTab((signedIn) => {
@@ -17,6 +19,19 @@ describeInTab((signedIn) => {
       'true',
     )
     await expectAccessible(page)
+  })
+
+  it('a live tail shows when an attempt ended, which may be long after it began', async () => {
+    const tab = signedIn()
+    const [attempt] = tab.harness.peers.projects.demo.delivery.attempts
+    if (attempt === undefined) throw new Error('a push that was tried')
+    const usualMs = attempt.durationMs
+    attempt.durationMs = 15_000
+    const page = await tab.open(`${projectBase(tab)}/pushes/tail`)
+    const ended = page.locator('#tail tbody tr').first().locator('[data-label=Ended]')
+    const endedMs = Date.parse((await ended.getAttribute('title')) ?? '')
+    attempt.durationMs = usualMs
+    expect(endedMs).toBe(timestampMs(time) + 15_000)
   })
 
   it('a live tail counts what it drops during a pause as missed', async () => {
@@ -64,6 +79,17 @@ describeInTab((signedIn) => {
     job.replayedCount = 8n
     await page.getByText('8 pushes').waitFor()
     job.replayedCount = 7n
+  })
+
+  it('the page of a replay says so when its progress is not followed any more', async () => {
+    const tab = signedIn()
+    const { job } = tab.harness.peers.projects.demo
+    const page = await tab.open(`${projectBase(tab)}/pushes/replays/${job.jobId}`)
+    expect(await page.locator('#live-state').textContent()).toBe('')
+    tab.harness.stopped.set('delivery', 'refuses')
+    await page.getByText('Not followed any more: reload the page.').waitFor()
+    tab.harness.stopped.clear()
+    await expectAccessible(page)
   })
 
   it('a replay that somebody pauses offers to resume it, without a reload by hand', async () => {
