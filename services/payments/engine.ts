@@ -10,6 +10,7 @@ import type { CheckoutContext } from './operations/checkout.ts'
 import {
   batchingReader,
   batchingStore,
+  checkedStore,
   type PaymentContext,
   type PaymentSettings,
 } from './operations/payments.ts'
@@ -71,6 +72,7 @@ export async function startPayments(options: EngineOptions): Promise<Engine> {
   const payments: PaymentContext = {
     db,
     storePayment: batchingStore(db),
+    storeChecked: checkedStore(db),
     findPayment: batchingReader(db),
     changeInBatch: batchingChanger(db),
     log,

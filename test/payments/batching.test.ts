@@ -12,6 +12,7 @@ import { batchingChanger } from '../../services/payments/operations/change.ts'
 import {
   batchingReader,
   batchingStore,
+  checkedStore,
   createPayment,
   type FindPayment,
   getPayment,
@@ -55,6 +56,7 @@ beforeAll(async () => {
   payments = {
     db,
     storePayment: (rows) => store(rows),
+    storeChecked: checkedStore(db),
     findPayment: (key) => find(key),
     changeInBatch: batchingChanger(db),
     log: silentLog,

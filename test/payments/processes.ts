@@ -11,6 +11,7 @@ import { batchingChanger } from '../../services/payments/operations/change.ts'
 import {
   batchingReader,
   batchingStore,
+  checkedStore,
   createPayment,
   type PaymentContext,
 } from '../../services/payments/operations/payments.ts'
@@ -77,6 +78,7 @@ export function processOn(bare: Database): Spied {
   return Object.assign(spied, {
     db,
     storePayment: batchingStore(bare),
+    storeChecked: checkedStore(bare),
     findPayment: batchingReader(bare),
     changeInBatch: batchingChanger(db),
     log: silentLog,

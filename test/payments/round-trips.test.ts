@@ -11,6 +11,7 @@ import { batchingChanger } from '../../services/payments/operations/change.ts'
 import {
   batchingReader,
   batchingStore,
+  checkedStore,
   createPayment,
   getPayment,
   type PaymentContext,
@@ -37,6 +38,7 @@ beforeAll(async () => {
   payments = {
     db,
     storePayment: batchingStore(db),
+    storeChecked: checkedStore(db),
     findPayment: batchingReader(db),
     changeInBatch: batchingChanger(db),
     log: silentLog,

@@ -56,6 +56,7 @@ export type PaymentSettings = {
 export type PaymentContext = ChangeContext & {
   /** Stores new payments. */
   storePayment: StorePayment
+  storeChecked: StoreChecked
   findPayment: FindPayment
   linkKeys: KeySource
   settings: PaymentSettings
@@ -132,7 +133,7 @@ async function store(
     const made = rowsOf(drafted, linkKey)
     return { ...made, createTime: await payments.storePayment(made.rows) }
   }
-  return payments.db.transaction(async (tx) => {
+  return payments.storeChecked(async (tx) => {
     const { draft, time } = await runFraudRules(tx, payments.settings, drafted)
     const made = rowsOf(draft, linkKey, time)
     return { ...made, createTime: await insertPayment(tx, made.rows) }
@@ -261,6 +262,24 @@ export function batchingStore(db: Database): StorePayment {
     isOfOne: (error) => isRefused(error) || error instanceof RangeError,
   })
   return (rows) => (isPlain(rows) ? store(rows) : alone(rows))
+}
+
+/** Checks and stores a payment in a transaction. */
+type StoreChecked = (work: (tx: Queryable) => Promise<Stored>) => Promise<Stored>
+
+/**
+ * Makes the function that checks and stores payments whose fraud check is asked for. At most four run at once, because each holds a
+ * connection while it waits for the requests of its payers before it. It rejects as a Database does, and as `batched` says.
+ */
+export function checkedStore(db: Database): StoreChecked {
+  const alone = (work: Parameters<StoreChecked>[0]) => db.transaction(work)
+  return batched({
+    maxInFlight: 4,
+    maxBatchSize: 1,
+    alone,
+    together: (works) => Promise.all(works.map(alone)),
+    isOfOne: () => false,
+  })
 }
 
 /** Inserts in the order of keys, so that two groups with the same transaction ids wait for each other and do not deadlock. */

@@ -48,6 +48,7 @@ const payments: PaymentContext = {
   db,
   // Each alone, as a program would do it.
   storePayment: (rows) => insertPayment(db, rows),
+  storeChecked: (work) => db.transaction(work),
   findPayment: (key) => readPayment(db, key.projectId, key.paymentId),
   changeInBatch: batchingChanger(db),
   log,
