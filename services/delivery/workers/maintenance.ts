@@ -38,12 +38,19 @@ const apiLogDaysKept = 30
 export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
   close(): Promise<void>
 } {
-  /** Leases that expired earlier are left only if no instance ran: the first round and each hour look for them. */
-  async function expire(withinS?: number): Promise<void> {
+  /** Returns how many leases had expired. */
+  async function expire(withinS?: number): Promise<number> {
     const lost = await expireLeases(db, rowsPerSweep, withinS)
-    if (lost === 0) return
+    if (lost === 0) return 0
     log.warn({ count: lost }, 'leases expired, deliveries due again')
     onDue()
+    return lost
+  }
+
+  /** Leases that expired earlier are left only if no instance ran: the first round and each hour look for them. */
+  async function expireAll(): Promise<void> {
+    let lost = rowsPerSweep
+    while (lost === rowsPerSweep) lost = await expire()
   }
 
   const loops = [
@@ -51,7 +58,7 @@ export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
       if ((await sendAfterAttempts(db, rowsPerSweep)) > 0) onDue()
     }),
     every(sweepMs, log, () => expire(recentS)),
-    every(tidyMs, log, () => expire()),
+    every(tidyMs, log, expireAll),
     every(checkMs, log, async () => {
       const forgotten = await scheduleForgottenLanes(db, lanesPerStatement)
       if (forgotten === 0) return
