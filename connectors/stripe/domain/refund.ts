@@ -69,6 +69,7 @@ const finalCodes: ReadonlySet<string> = new Set([
   'charge_disputed',
   'charge_not_refundable',
   'invalid_amount',
+  'payment_intent_unexpected_state',
   'refund_disputed_payment',
 ])
 

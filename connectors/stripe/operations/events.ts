@@ -14,6 +14,9 @@ import { recordReturn, refundKind } from './refund.ts'
 
 type Event = { id: string; type: string; charge: string | undefined; refund: string | undefined }
 
+/** Longest pause before the next look at a refund that has failed at Stripe and has no end here yet: later events about it wait too. */
+const maxOpenRefundMs = 30_000
+
 /** An event that is about nothing of ours: stored, since it is signed, and then dropped. */
 const foreign = 'foreign'
 
@@ -42,7 +45,8 @@ export async function handleEvent(
   if (type !== 'refund.failed' || refund === undefined) return
   const credit = await findCredit(db, refund)
   // The work on it may have read an earlier status, and may be about to end it as completed. Or it waits for our balance.
-  if (credit?.state === 'pending') throw new NotYet(refundPauseMs(credit.ageMs))
+  if (credit?.state === 'pending')
+    throw new NotYet(Math.min(maxOpenRefundMs, refundPauseMs(credit.ageMs)))
   if (credit?.state === 'completed') await recordReturn(refund, context, account)
 }
 
