@@ -121,7 +121,7 @@ function openCallback(options: VerifyOptions<unknown>): OpenedCallback {
   try {
     token = openValue(headerOf(options, 'authorisation-token'), keys, 'authorisation-token')
   } catch (cause) {
-    throw new WebhookError('authorisation-token cannot be decrypted with this key', { cause })
+    throw new WebhookError('authorisation-token cannot be decrypted with the given keys', { cause })
   }
   const body = parse(textOf(rawBody)) as OnboardingCallback
   return { callback: { ...idsOf(options), body }, token }

@@ -46,7 +46,7 @@ export function openValue(
   const key = keys.find((candidate) => header(candidate).equals(named))
   if (key === undefined) {
     throw new RangeError(
-      `the value is sealed under key ${named.toString('hex', 1)}, not under the given one`,
+      `the value is sealed under key ${named.toString('hex', 1)}, which is not among the given keys`,
     )
   }
   const iv = bytes.subarray(headerBytes, headerBytes + ivBytes)

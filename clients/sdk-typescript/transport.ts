@@ -159,9 +159,9 @@ function urlOf({ baseUrl }: TransportOptions, { path, version, query = {} }: Cal
   return url
 }
 
-function headersOf(client: TransportOptions, { body, headers }: Call, requestId: string): Headers {
+function headersOf(client: TransportOptions, { body, headers }: Call, requestId: string) {
   const isJson = body !== undefined && !(body instanceof FormData)
-  const all: Record<string, unknown> = {
+  const all: Record<string, string> = {
     'PW-subscription-key': client.subscriptionKey,
     'PW-origin-country': client.originCountry,
     'PW-request-date': new Date().toISOString().slice(0, 19).replace('T', ' '),
@@ -172,13 +172,13 @@ function headersOf(client: TransportOptions, { body, headers }: Call, requestId:
     ...(isJson && { 'Content-Type': 'application/json' }),
     ...headers,
   }
-  const made = new Headers()
-  for (const [name, value] of Object.entries(all)) {
-    // Headers would make the text "undefined" of a missing value.
+  for (const [name, value] of Object.entries<unknown>(all)) {
+    // `fetch` would make the text "undefined" of a missing value.
     if (typeof value !== 'string') throw new TypeError(`${name} must be a string`)
-    made.set(name, value)
   }
-  return made
+  // Throws for a value that no header takes.
+  void new Headers(all)
+  return all
 }
 
 /** The header of a key. Throws a TypeError for a key that the API does not take, and for a missing one. */

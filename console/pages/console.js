@@ -57,7 +57,8 @@ function followLivePart() {
   // An answer that is no stream ends it: the session is over, or a service is down.
   source.addEventListener('error', () => {
     if (source.readyState !== EventSource.CLOSED) return
-    document.getElementById('live-state').textContent = 'Not followed any more: reload the page.'
+    document.getElementById('live-state').textContent =
+      'Progress updates have stopped. Reload the page.'
   })
   source.addEventListener('end', () => {
     source.close()

@@ -259,7 +259,11 @@ const internalReasons = {
   REVIEW_NOT_FOUND: { ...notFound, meaning: 'There is no such review, challenge or artefact.' },
   APPROVAL_NOT_FOUND: { ...notFound, meaning: 'There is no such approval.' },
   APPROVAL_OPEN: { ...taken, meaning: 'An approval request is already pending.' },
-  APPROVAL_OWN: { ...conflict, meaning: 'The requester cannot approve their own request.' },
+  APPROVAL_OWN: {
+    ...conflict,
+    meaning:
+      'The requester cannot approve their own request, nor can a person of another sign-in issuer.',
+  },
   APPROVAL_CLOSED: { ...conflict, meaning: 'The request was decided, or has expired.' },
   ITEM_CLAIMED: { ...taken, meaning: 'Another person works on this item.' },
   HOLD_CLOSED: { ...conflict, meaning: 'The hold was posted, voided or expired.' },

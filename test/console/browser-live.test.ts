@@ -27,11 +27,14 @@ describeInTab((signedIn) => {
     if (attempt === undefined) throw new Error('a push that was tried')
     const usualMs = attempt.durationMs
     attempt.durationMs = 15_000
-    const page = await tab.open(`${projectBase(tab)}/pushes/tail`)
-    const ended = page.locator('#tail tbody tr').first().locator('[data-label=Ended]')
-    const endedMs = Date.parse((await ended.getAttribute('title')) ?? '')
-    attempt.durationMs = usualMs
-    expect(endedMs).toBe(timestampMs(time) + 15_000)
+    try {
+      const page = await tab.open(`${projectBase(tab)}/pushes/tail`)
+      const ended = page.locator('#tail tbody tr').first().locator('[data-label=Ended]')
+      const endedMs = Date.parse((await ended.getAttribute('title')) ?? '')
+      expect(endedMs).toBe(timestampMs(time) + 15_000)
+    } finally {
+      attempt.durationMs = usualMs
+    }
   })
 
   it('a live tail counts what it drops during a pause as missed', async () => {
@@ -87,8 +90,11 @@ describeInTab((signedIn) => {
     const page = await tab.open(`${projectBase(tab)}/pushes/replays/${job.jobId}`)
     expect(await page.locator('#live-state').textContent()).toBe('')
     tab.harness.stopped.set('delivery', 'refuses')
-    await page.getByText('Not followed any more: reload the page.').waitFor()
-    tab.harness.stopped.clear()
+    try {
+      await page.getByText('Progress updates have stopped. Reload the page.').waitFor()
+    } finally {
+      tab.harness.stopped.clear()
+    }
     await expectAccessible(page)
   })
 

@@ -154,6 +154,17 @@ describe('a call', () => {
     expect(aborted).toBe(2)
   })
 
+  it('a function in place of fetch gets the headers as an object, to which it can add', async () => {
+    const traced: typeof fetch = (url, options) =>
+      fetch(url, { ...options, headers: { ...(options?.headers as object), traceparent: 't' } })
+    const { payweave, seen } = await against([created], { fetch: traced })
+    await payweave.payments.create(order)
+    expect(seen[0]?.headers).toMatchObject({
+      traceparent: 't',
+      'pw-subscription-key': credentials.subscriptionKey,
+    })
+  })
+
   it('a form has 60 seconds by default, any other call 30, and both what the caller says', async () => {
     const timeouts = vi.spyOn(AbortSignal, 'timeout')
     const made: Reply = { status: 200, body: { data: {} } }

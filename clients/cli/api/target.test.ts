@@ -38,10 +38,14 @@ describe('the deployment that a command calls', () => {
     })
   })
 
-  it.each(['data-dir', 'sandbox'])('is not named by a key and --%s together', (option) => {
-    const options = { [option]: folder, 'subscription-key': 'key', 'base-url': sandboxUrl }
-    expect(() => readTarget(options, {})).toThrow(
-      `--subscription-key cannot be combined with --${option}, which has its own keys`,
+  it.each([
+    ['subscription-key', 'data-dir'],
+    ['subscription-key', 'sandbox'],
+    ['api-key', 'data-dir'],
+  ])('is not named by --%s and --%s together', (key, option) => {
+    const options = { [option]: folder, [key]: 'key', 'base-url': sandboxUrl }
+    expect(() => readTarget(options, production)).toThrow(
+      `--${key} cannot be combined with --${option}, which has its own keys`,
     )
   })
 })

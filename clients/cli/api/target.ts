@@ -53,13 +53,14 @@ type Given = Readonly<Record<string, string | undefined>>
  * sandbox. Throws a UsageError for both a key and a sandbox.
  */
 export function givenSubscriptionKey(options: Given, env: NodeJS.ProcessEnv): string | undefined {
-  const { 'subscription-key': key, sandbox, 'data-dir': dataDir } = options
-  if (sandbox === undefined && dataDir === undefined) return key ?? env['PAYWEAVE_SUBSCRIPTION_KEY']
+  const { sandbox, 'data-dir': dataDir } = options
+  if (sandbox === undefined && dataDir === undefined) {
+    return options['subscription-key'] ?? env['PAYWEAVE_SUBSCRIPTION_KEY']
+  }
+  const key = Object.keys(keyOptions).find((name) => options[name] !== undefined)
   if (key === undefined) return undefined
   const other = sandbox === undefined ? '--data-dir' : '--sandbox'
-  throw new UsageError(
-    `--subscription-key cannot be combined with ${other}, which has its own keys`,
-  )
+  throw new UsageError(`--${key} cannot be combined with ${other}, which has its own keys`)
 }
 
 /** Reads options, environment and sandbox file. Throws a UsageError when they name no deployment, and for a bad URL. */

@@ -113,7 +113,7 @@ def verify_onboarding_callback(
     except WebhookError:
         raise
     except ValueError as error:
-        raise WebhookError("authorisation-token cannot be decrypted with this key") from error
+        raise WebhookError("authorisation-token cannot be decrypted with the given keys") from error
     callback = SignedCallback(*_ids(headers), cast(OnboardingCallback, _parse(raw_body)))
     sent = authorisation_token
     if not isinstance(sent, str):

@@ -53,7 +53,7 @@ def open_value(sealed: str, keys: Sequence[SealingKey], purpose: Purpose) -> str
     named = data[:_HEADER_BYTES]
     key = next((candidate for candidate in keys if _header(candidate) == named), None)
     if key is None:
-        raise ValueError(f"the value is sealed under key {named[1:].hex()}, not under the given one")
+        raise ValueError(f"the value is sealed under key {named[1:].hex()}, which is not among the given keys")
     iv_end = _HEADER_BYTES + _IV_BYTES
     cipher = _cipher(key)
     from cryptography.exceptions import InvalidTag
