@@ -145,10 +145,7 @@ export function newBackend() {
       state.refusals += 1
       throw no('SERVICE_UNAVAILABLE')
     }
-    if (state.lacksTransfers !== undefined) {
-      state.refusals += 1
-      throw state.lacksTransfers
-    }
+    if (state.lacksTransfers !== undefined) throw state.lacksTransfers
     return work()
   }
   const peers: Pick<Peers, 'transfers'> = {

@@ -30,7 +30,7 @@ describe('the deployment that a command calls', () => {
   it.each([
     ['--data-dir', { 'data-dir': folder }],
     ['--sandbox', { sandbox: path.join(folder, 'sandbox.json') }],
-  ])('is the sandbox that %s names, whatever the environment has', (_, options) => {
+  ])('is the sandbox that %s names, also when the environment has other keys', (_, options) => {
     expect(readTarget(options, production)).toMatchObject({
       baseUrl: sandboxUrl,
       projects: { demo: { subscriptionKey: projects.demo.subscription_key } },

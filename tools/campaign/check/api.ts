@@ -31,7 +31,7 @@ export async function readBalances(api: Api): Promise<Record<string, number>> {
   return Object.fromEntries(entries)
 }
 
-/** Compares the balances with those of the startning and all that was promised since. */
+/** Compares the balances with the opening balances and all that was promised since. */
 export async function checkPromisedBalances(
   api: Api,
   { operations }: Records,
