@@ -124,6 +124,8 @@ export type DirectConfirmerOptions = Pick<ConfirmerOptions, 'db' | 'log' | 'metr
   consumersOf: ConsumersOf
   /** Records the publication of events in their rows, which `startConfirmer` and the publisher then look after. */
   record: (published: readonly ClaimedEvent[]) => Promise<void>
+  /** The clock of the process, in milliseconds. */
+  nowMs: () => number
 }
 
 export interface DirectConfirmer {
@@ -141,14 +143,14 @@ type Published = { event: ClaimedEvent; atMs: number }
 
 /** Starts the loop over events in memory. One update ends all that each of their consumers (there may be none) has seen. */
 export function startDirectConfirmer(options: DirectConfirmerOptions): DirectConfirmer {
-  const { db, log, metrics, record } = options
+  const { db, log, metrics, record, nowMs } = options
   const published: Published[] = []
 
   async function round(): Promise<boolean> {
     if (published.length === 0) return false
     const batch = published.splice(0)
     const { seen, rejected } = await askConsumers(options, batch)
-    const oldestMs = performance.now() - maxDirectMs
+    const oldestMs = nowMs() - maxDirectMs
     const late: ClaimedEvent[] = []
     for (const one of batch) {
       const { event_id: id } = one.event
@@ -173,7 +175,7 @@ export function startDirectConfirmer(options: DirectConfirmerOptions): DirectCon
   const soon = createDelay(askMs.min, loop.notify)
   return {
     expect(events) {
-      const atMs = performance.now()
+      const atMs = nowMs()
       for (const event of events) published.push({ event, atMs })
       if (published.length > 0) soon.start()
     },

@@ -33,6 +33,8 @@ export type OutboxOptions = {
   subjects: Subjects
   log: Logger
   metrics: Registry
+  /** Replaces the clock of the process, in milliseconds. */
+  nowMs?: () => number
 }
 
 export interface Outbox {
@@ -51,7 +53,8 @@ export interface Outbox {
  * Starts publisher, confirmers and retention, which need neither broker nor database to be up. Every replica runs them;
  * rows claimed by one are skipped by the others.
  */
-export function startOutbox({ db, nats, subjects, log, metrics: registry }: OutboxOptions): Outbox {
+export function startOutbox(options: OutboxOptions): Outbox {
+  const { db, nats, subjects, log, metrics: registry, nowMs = () => performance.now() } = options
   const metrics = outboxMetrics({ metrics: registry, db })
   const consumers = byConsumer(subjects)
   const needs = consumers.flatMap(({ name, subjects }) =>
@@ -82,7 +85,7 @@ export function startOutbox({ db, nats, subjects, log, metrics: registry }: Outb
   }
 
   const consumersOf = (subject: string) => subjects[subject]?.consumers
-  const direct = startDirectConfirmer({ db, log, metrics, consumersOf, record })
+  const direct = startDirectConfirmer({ db, log, metrics, consumersOf, record, nowMs })
   const publisher = startPublisher({
     db,
     nats,
@@ -92,6 +95,7 @@ export function startOutbox({ db, nats, subjects, log, metrics: registry }: Outb
     consumersOf,
     record,
     onDirect: direct.expect,
+    nowMs,
   })
   const retention = startRetention({ db, log, deleteOld: deleteConfirmed })
   return {

@@ -33,6 +33,8 @@ export type PublisherOptions = {
   record: (published: readonly ClaimedEvent[]) => Promise<void>
   /** Called with events from memory that the broker has acknowledged. Their rows are not updated yet. */
   onDirect: (published: readonly ClaimedEvent[]) => void
+  /** The clock of the process, in milliseconds. */
+  nowMs: () => number
 }
 
 export interface Publisher {
@@ -140,7 +142,7 @@ type Waiting = { event: ClaimedEvent; atMs: number }
 
 /** The source in memory: events of rows that are leased to this process. */
 function publishDirectly(options: PublisherOptions, retry: () => void) {
-  const { db, nats, log, consumed } = options
+  const { db, nats, log, consumed, nowMs } = options
   let waiting: Waiting[] = []
   const inFlight = createWindow(8)
 
@@ -157,7 +159,7 @@ function publishDirectly(options: PublisherOptions, retry: () => void) {
   async function publishSome(): Promise<boolean> {
     const taken = takeSome()
     if (taken.length === 0) return false
-    const oldestMs = performance.now() - directLeaseMs + marginMs
+    const oldestMs = nowMs() - directLeaseMs + marginMs
     const batch = taken.filter(({ atMs }) => atMs > oldestMs)
     const events = batch.map(({ event }) => event)
     await inFlight.add(publishAll(options, events, retry).then(options.onDirect))
@@ -185,7 +187,7 @@ function publishDirectly(options: PublisherOptions, retry: () => void) {
     publish(event: CommittedEvent) {
       const isConsumed = consumed.has(event.subject)
       if (waiting.length >= (isConsumed ? maxInMemory : maxWithoutConsumers)) return
-      waiting.push({ event: claimedOf(event), atMs: performance.now() })
+      waiting.push({ event: claimedOf(event), atMs: nowMs() })
       if (isConsumed) loop.notify()
       else gathered.start()
     },

@@ -214,7 +214,10 @@ export async function startHarness(brokerUrl: string) {
     setConsumerReachable(reachable: boolean) {
       consumerReachable = reachable
     },
-    startProducer(options: { nats?: Nats; consumers?: Record<string, InboxClient> } = {}) {
+    /** `nowMs` replaces the clock of the process. */
+    startProducer(
+      options: { nats?: Nats; consumers?: Record<string, InboxClient>; nowMs?: () => number } = {},
+    ) {
       const metrics = new Registry()
       const outbox = startOutbox({
         db: producerDb,
@@ -225,6 +228,7 @@ export async function startHarness(brokerUrl: string) {
         },
         log,
         metrics,
+        ...(options.nowMs !== undefined && { nowMs: options.nowMs }),
       })
       return { ...started(outbox), metrics }
     },
