@@ -155,6 +155,8 @@ export function handleClientErrors(server: Server, options: ClientErrorOptions):
   }
   server.on('checkExpectation', inFlight.listener(refuseExpectation))
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
+    // Node has taken its own listeners off this socket: without one, a reset by the client would end the process.
+    socket.on('error', () => socket.destroy())
     inFlight.whenAnswered(socket, () => {
       end(socket, refuse(request, refusal('ENDPOINT_NOT_FOUND'), '', options))
     })

@@ -1,6 +1,8 @@
 // What frameworks get wrong, sent as bytes: every answer is still the envelope.
+import { once } from 'node:events'
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Failure } from '#core/errors/errors.ts'
 import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import { createRpcClient } from '#platform/rpc/client/client.ts'
 import { fixedKeys } from '../support/keys.ts'
@@ -37,6 +39,14 @@ function post(body: string, headers: Record<string, string> = {}): string {
   const length = String(Buffer.byteLength(body))
   const type = { 'Content-Type': 'application/json', 'Content-Length': length }
   return head(`POST ${request} HTTP/1.1`, { ...type, ...headers }) + body
+}
+
+/** A connection to the gateway, whose own errors are ignored. */
+async function connected(to = edge): Promise<net.Socket> {
+  const socket = net.connect(to.port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  return socket
 }
 
 const send = async (bytes: string | Buffer, to = edge): Promise<Seen> =>
@@ -202,6 +212,35 @@ describe('a target', () => {
   it('a CONNECT request has no route', async () => {
     const seen = await send(head('CONNECT example.com:443 HTTP/1.1'))
     expect(shapeOf(seen)).toEqual(refusedAs('full', 404, 'ENDPOINT_NOT_FOUND'))
+  })
+
+  it('a CONNECT request whose client resets the connection ends nothing else', async () => {
+    const connect = head('CONNECT example.com:443 HTTP/1.1')
+    const answered = await connected()
+    answered.write(connect)
+    await once(answered, 'data')
+    answered.resetAndDestroy()
+
+    const held = await startEdge()
+    const began = Promise.withResolvers<void>()
+    const mayEnd = Promise.withResolvers<void>()
+    held.seen.onCreate = async () => {
+      began.resolve()
+      await mayEnd.promise
+      throw new Failure('SERVICE_UNAVAILABLE', 'the client has left')
+    }
+    // The answer to the first request is still owed when the connection is reset.
+    const waiting = await connected(held)
+    const body = JSON.stringify(goodPayment())
+    waiting.write(post(body, { Connection: 'keep-alive' }) + connect)
+    await began.promise
+    waiting.resetAndDestroy()
+    mayEnd.resolve()
+
+    for (const { url } of [edge, held]) {
+      expect((await call(url, 'GET', '/livez', { headers: {} })).status).toBe(200)
+    }
+    await held.close()
   })
 
   it('a target with a broken query is parsed as far as possible', async () => {
