@@ -61,8 +61,11 @@ it('pushes that go back to the table are sent before the pushes that came after 
   laneMs += 1_000
   await harness.pushDirectly(worker, { url: `${receiver.url}/late` })
   expect(await harness.count("state = 'pending'")).toBe(1)
-  laneMs += 2_000
-  await eventually(async () => expect(await harness.count("state = 'pending'")).toBe(27))
+  // A claim that began before the lane stood still may have taken the late one too: it goes back as the others do.
+  await eventually(async () => {
+    laneMs += 2_001
+    expect(await harness.count("state = 'pending'")).toBe(27)
+  })
   receiver.answer(status(200))
   for (const response of hanging) response.end()
   await eventually(async () => expect(await harness.count("state = 'delivered'")).toBe(32))
